@@ -147,11 +147,13 @@ impl Links<'_> {
             let seed = self.shadowing[instance.link].wrapping_add(copy);
             *radio = Arc::new(radio.seeded(seed));
         }
-        let orbit = form.low_orbit.as_ref();
-        if let Some(path) = orbit.and_then(|orbit| orbit.draw(self.seed, instance.link, copy)) {
-            let drawn = if mirrored { path.reverse } else { path.forward };
-            spec.service = ServiceSpec::Rate(drawn.rate);
-            spec.delay = drawn.delay;
+        let generated = form.generated.as_ref();
+        if let Some([forward, reverse]) =
+            generated.and_then(|path| path.draw(self.seed, instance.link, copy))
+        {
+            let drawn = if mirrored { reverse } else { forward };
+            spec.service = drawn.service;
+            spec.delay = drawn.delay.unwrap_or(spec.delay);
         }
         if let Some(drawn) = direction.loss.drawn {
             let seed = self.outages[instance.link][usize::from(drawn.mirrored)];

@@ -129,7 +129,7 @@ fn own_steps(flow: &ResolvedFlow, links: &[ResolvedLink]) -> u64 {
         (rates + spec.delay.own_steps()) as u64 + direction.loss.events()
     };
     let of = |link: &ResolvedLink| {
-        let drawn = link.low_orbit.as_ref().map_or(0, |path| 2 * path.steps());
+        let drawn = link.generated.as_ref().map_or(0, |path| 2 * path.steps());
         steps(&link.forward) + steps(&link.reverse) + drawn
     };
     let hops = flow.hops().filter(|hop| hop.own);

@@ -1,23 +1,24 @@
 //! `[link.NAME]`: both directions of a link.
 
 use super::fields::{Field, Fields};
+use super::generated::Generator;
 use super::loss::{self, Loss};
-use super::low_orbit::{self, LowOrbitLink};
 use super::service::{read_delay, read_rate};
 use super::traces::Traces;
 use super::written::Written;
-use super::{ScenarioError, aqm, wifi, wireless};
+use super::{ScenarioError, aqm, cellular, low_orbit, wifi, wireless};
 use whimbrel_net::{AqmSetting, Delay, Queue, Schedule, ServiceSpec, WifiSpec, Wireless};
 use whimbrel_units::{Duration, Rate};
 
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "rate",
     "wifi",
     "wireless",
     "low_orbit",
+    "cellular",
     "delay",
     "keep_order",
     "queue",
@@ -39,8 +40,8 @@ pub struct Link {
     pub wifi: Option<Written<WifiSpec>>,
     /// A radio link described by its distance, instead of a rate.
     pub wireless: Option<Written<Wireless>>,
-    /// A generated path over satellites, instead of rate and delay.
-    pub low_orbit: Option<Written<LowOrbitLink>>,
+    /// A generated path that each run draws, instead of a rate, and perhaps of a delay.
+    pub generated: Option<Written<Generator>>,
     /// Whether packets keep their order when the delay falls; `None`: if the delay was recorded.
     pub keep_order: Option<Written<bool>>,
 }
@@ -109,9 +110,19 @@ pub(super) fn read(
         reverse,
         wifi: fields.read("wifi", wifi::read)?,
         wireless: fields.read("wireless", wireless::read)?,
-        low_orbit: fields.read("low_orbit", low_orbit::read)?,
+        generated: generated(&fields)?,
         keep_order: fields.read("keep_order", Field::switch)?,
     })
+}
+
+/// Reads the key of the generated path, of which a link has one at most.
+fn generated(fields: &Fields<'_>) -> Result<Option<Written<Generator>>, ScenarioError> {
+    let orbit = fields.read("low_orbit", low_orbit::read)?;
+    let cellular = fields.read("cellular", cellular::read)?;
+    match (orbit, cellular) {
+        (Some(_), Some(other)) => Err(other.fail("cannot be combined with `low_orbit`")),
+        (orbit, cellular) => Ok(orbit.or(cellular)),
+    }
 }
 
 fn direction(fields: &Fields<'_>, traces: &mut Traces) -> Result<Direction, ScenarioError> {

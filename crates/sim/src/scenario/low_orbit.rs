@@ -3,8 +3,9 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::Field;
-use whimbrel_net::{Delay, LinkSpec, LowOrbit, LowOrbitPath, Schedule, ServiceSpec};
-use whimbrel_units::{Duration, Probability, Rate};
+use super::generated::Generator;
+use whimbrel_net::LowOrbit;
+use whimbrel_units::{Duration, Probability};
 
 /// Keys of a low-orbit path.
 const KEYS: [&str; 9] = [
@@ -18,36 +19,8 @@ const KEYS: [&str; 9] = [
     "space",
     "jitter",
 ];
-/// Mixed into the run's seed, so that this stream differs from the others of the run.
-const SEED: u64 = 0x1E0_0B17_0000_0004;
-
-/// A low-orbit path as written.
-#[derive(Debug, Clone)]
-pub struct LowOrbitLink {
-    /// How rate and delay are drawn.
-    pub path: LowOrbit,
-}
-
-/// A low-orbit path in runs of one length.
-#[derive(Debug, Clone)]
-pub(super) struct LowOrbitDraw {
-    path: LowOrbit,
-    /// The run's duration.
-    length: Duration,
-}
-
-impl LowOrbitLink {
-    /// The path in runs of this length.
-    pub(super) fn over(&self, length: Duration) -> Result<LowOrbitDraw, &'static str> {
-        let path = self.path.clone();
-        // A path that can be drawn once can always be drawn.
-        path.draw(length, 0)?;
-        Ok(LowOrbitDraw { path, length })
-    }
-}
-
 /// Reads `"50 Mbit/s"`, or a table.
-pub(super) fn read(field: &Field<'_>) -> Result<LowOrbitLink, ScenarioError> {
+pub(super) fn read(field: &Field<'_>) -> Result<Generator, ScenarioError> {
     let mut path = LowOrbit::default();
     if let Value::Table(_) = field.value() {
         let fields = field.fields()?;
@@ -77,44 +50,17 @@ pub(super) fn read(field: &Field<'_>) -> Result<LowOrbitLink, ScenarioError> {
         path.rate = field.parse()?;
         path.reverse_rate = path.rate;
     }
-    Ok(LowOrbitLink { path })
+    Ok(Generator::LowOrbit(path))
 }
 
 /// `"60 ms .. 140 ms"`, or one time.
-fn range(field: &Field<'_>) -> Result<(Duration, Duration), ScenarioError> {
+pub(super) fn range(field: &Field<'_>) -> Result<(Duration, Duration), ScenarioError> {
     let Some((min, max)) = field.text()?.split_once("..") else {
         let only = field.parse()?;
         return Ok((only, only));
     };
     let time = |text: &str| text.parse::<Duration>().map_err(|error| field.fail(error));
     Ok((time(min)?, time(max)?))
-}
-
-impl LowOrbitDraw {
-    /// Both directions as they are on average: what queues in `bdp` are resolved with.
-    pub fn nominal(&self) -> [LinkSpec; 2] {
-        let delay = Delay::constant(self.path.nominal_delay());
-        [self.path.rate, self.path.reverse_rate].map(|rate: Rate| LinkSpec {
-            service: ServiceSpec::Rate(Schedule::constant(rate)),
-            delay: delay.clone(),
-            ..LinkSpec::default()
-        })
-    }
-
-    /// How many steps each drawn direction has, about.
-    pub fn steps(&self) -> u64 {
-        self.path.steps(self.length)
-    }
-
-    /// The path of link number `link` in the run with this seed; `copy` numbers a flow's copies of
-    /// it.
-    pub fn draw(&self, seed: u64, link: usize, copy: u64) -> Option<LowOrbitPath> {
-        // Odd factors far apart keep the seeds of links, copies and runs apart.
-        let link = (link as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let copy = copy.wrapping_mul(0xD1B5_4A32_D192_ED03);
-        let seed = (seed ^ SEED).wrapping_add(link).wrapping_add(copy);
-        self.path.draw(self.length, seed).ok()
-    }
 }
 
 #[cfg(test)]

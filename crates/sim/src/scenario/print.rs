@@ -109,7 +109,9 @@ fn link_keys(link: &Link, run: &Run) -> Vec<Key> {
     let mut keys: Vec<Key> = [
         Key::written("wifi", link.wifi.as_ref()),
         Key::written("wireless", link.wireless.as_ref()),
-        Key::written("low_orbit", link.low_orbit.as_ref()),
+        link.generated
+            .as_ref()
+            .and_then(|path| Key::written(path.value.key(), Some(path))),
         Key::written("keep_order", link.keep_order.as_ref()),
     ]
     .into_iter()

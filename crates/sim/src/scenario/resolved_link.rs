@@ -1,9 +1,9 @@
 //! Both directions of a link with their defaults, ready to be copied into runs.
 
 use super::ScenarioError;
+use super::generated::{GeneratedPath, Generator};
 use super::link::{Direction, Link};
 use super::loss::ResolvedLoss;
-use super::low_orbit::LowOrbitDraw;
 use super::written::Written;
 use std::sync::Arc;
 use whimbrel_net::{AqmSetting, Delay, LinkSpec, Queue, Schedule, ServiceSpec, WifiSpec};
@@ -13,7 +13,6 @@ use whimbrel_units::{Bytes, Duration, Rate};
 const ONE_CHANNEL: &str =
     "both directions of a Wi-Fi link share one channel; set its rate in `wifi`";
 const ONE_RADIO: &str = "both directions of a radio link have the same rate; set it in `wireless`";
-const ONE_ORBIT: &str = "write `reverse_rate` of `low_orbit`; its delay is of both ways";
 
 /// Both directions of a link.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ pub(super) struct ResolvedLink {
     /// is then the rate of the channel, which is an upper bound.
     pub wifi: Option<WifiSpec>,
     /// If set, each run draws service and delay of both directions; until then they are nominal.
-    pub low_orbit: Option<LowOrbitDraw>,
+    pub generated: Option<GeneratedPath>,
 }
 
 /// One direction. Queue and queue management of `spec` are set by [`Self::fit`], because they may
@@ -69,10 +68,11 @@ impl Link {
     ) -> Result<ResolvedLink, ScenarioError> {
         self.check()?;
         let (forward, reverse) = (&self.forward, &self.reverse);
-        let orbit = self.low_orbit.as_ref();
-        let orbit = orbit.map(|orbit| orbit.value.over(duration).map_err(|why| orbit.fail(why)));
-        let orbit = orbit.transpose()?;
-        let [nominal, nominal_back] = self.nominal(orbit.as_ref());
+        let generated = self.generated.as_ref();
+        let generated =
+            generated.map(|path| path.value.over(duration).map_err(|why| path.fail(why)));
+        let generated = generated.transpose()?;
+        let [nominal, nominal_back] = self.nominal(generated.as_ref());
         let loss = ResolvedLoss::of(forward.loss.as_ref(), duration)?;
         let reverse_loss = loss.mirrored(reverse.loss.as_ref(), duration)?;
         let queue = queue.filter(|_| forward.rate.is_some());
@@ -97,7 +97,7 @@ impl Link {
             forward: there,
             reverse: back,
             wifi: self.wifi.as_ref().map(|wifi| wifi.value.clone()),
-            low_orbit: orbit,
+            generated,
         })
     }
 
@@ -108,7 +108,7 @@ impl Link {
             reverse,
             wifi,
             wireless,
-            low_orbit,
+            generated,
             ..
         } = self;
         let rate = forward.rate.as_ref();
@@ -121,20 +121,8 @@ impl Link {
             (Some(_), _, Some(rate)) => return Err(rate.fail(why)),
             _ => {}
         }
-        if low_orbit.is_some() {
-            let why = "`low_orbit` sets rate and delay; leave this key out";
-            let others = [
-                rate.map(|rate| rate.fail(why)),
-                wifi.as_ref().map(|wifi| wifi.fail(why)),
-                wireless.as_ref().map(|radio| radio.fail(why)),
-                forward.delay.as_ref().map(|delay| delay.fail(why)),
-                self.keep_order.as_ref().map(|keep| keep.fail(why)),
-                reverse.rate.as_ref().map(|rate| rate.fail(ONE_ORBIT)),
-                reverse.delay.as_ref().map(|delay| delay.fail(ONE_ORBIT)),
-            ];
-            if let Some(error) = others.into_iter().flatten().next() {
-                return Err(error);
-            }
+        if let Some(path) = generated {
+            path.value.check(self)?;
         }
         let shared = wifi.is_some().then_some(ONE_CHANNEL);
         let shared = shared.or(wireless.is_some().then_some(ONE_RADIO));
@@ -152,9 +140,9 @@ impl Link {
     }
 
     /// Both directions where nothing is written about rate and delay.
-    fn nominal(&self, orbit: Option<&LowOrbitDraw>) -> [LinkSpec; 2] {
-        if let Some(orbit) = orbit {
-            return orbit.nominal();
+    fn nominal(&self, generated: Option<&GeneratedPath>) -> [LinkSpec; 2] {
+        if let Some(generated) = generated {
+            return generated.nominal();
         }
         let constant = |rate: Rate| ServiceSpec::Rate(Schedule::constant(rate));
         let radio = self.wireless.as_ref().map(|radio| &radio.value);
@@ -172,6 +160,45 @@ impl Link {
             delay: delay.clone(),
             ..LinkSpec::default()
         })
+    }
+}
+
+impl Generator {
+    /// Refuses values that the generated path sets itself.
+    fn check(&self, link: &Link) -> Result<(), ScenarioError> {
+        let (why, one) = match self {
+            Self::LowOrbit(_) => (
+                "`low_orbit` sets rate and delay; leave this key out",
+                "write `reverse_rate` of `low_orbit`; its delay is of both ways",
+            ),
+            Self::Cellular(_) => (
+                "`cellular` sets the rate; leave this key out",
+                "write `reverse_rate` of `cellular`",
+            ),
+        };
+        let (forward, reverse) = (&link.forward, &link.reverse);
+        let own_delay = matches!(self, Self::LowOrbit(_));
+        let fails = [
+            forward.rate.as_ref().map(|rate| rate.fail(why)),
+            link.wifi.as_ref().map(|wifi| wifi.fail(why)),
+            link.wireless.as_ref().map(|radio| radio.fail(why)),
+            forward
+                .delay
+                .as_ref()
+                .filter(|_| own_delay)
+                .map(|delay| delay.fail(why)),
+            link.keep_order
+                .as_ref()
+                .filter(|_| own_delay)
+                .map(|keep| keep.fail(why)),
+            reverse.rate.as_ref().map(|rate| rate.fail(one)),
+            reverse
+                .delay
+                .as_ref()
+                .filter(|_| own_delay)
+                .map(|delay| delay.fail(one)),
+        ];
+        fails.into_iter().flatten().next().map_or(Ok(()), Err)
     }
 }
 
