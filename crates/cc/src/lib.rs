@@ -15,6 +15,7 @@
 //! | folder | contents |
 //! |---|---|
 //! | `interface/` | what an algorithm receives and answers |
+//! | `connection/` | the state of a connection, its episodes of loss, and the order of calls |
 //! | `registry/` | what an algorithm declares (`entry`), the table, the parser of names |
 //! | `building_blocks/` | the window and the controller of Reno's family, AIMD, HyStart++ |
 //! | `estimators/` | rates and round-trip times from acknowledgments |
@@ -26,7 +27,8 @@
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
 //! table but the rest of `registry`; only the parser and this file import the table.
-//! `burst_transport` is for transports and imports `interface` and `building_blocks`.
+//! `connection` and `burst_transport` are for transports; they import `interface`, and the latter
+//! `building_blocks`.
 //!
 //! A program of one's own adds an algorithm with [`registry::add`]; [`parts`] has what algorithms
 //! of Reno's family are built from.
@@ -38,6 +40,7 @@ mod algorithms;
 mod building_blocks;
 pub mod burst_transport;
 mod classifiers;
+pub mod connection;
 mod estimators;
 mod interface;
 pub mod nack_transport;

@@ -2,7 +2,7 @@
 //! the summary at its end.
 
 use std::net::SocketAddr;
-use whimbrel_cc::Verdict;
+use whimbrel_cc::connection::{ConnectionState, Decision, EpisodeCounts};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// One end of a connection, as the controlled socket sees it.
@@ -12,30 +12,6 @@ pub struct Addresses {
     pub local: SocketAddr,
     /// The peer's address and port.
     pub remote: SocketAddr,
-}
-
-/// How the loss classifier judged the episodes of loss, and the truth where the path reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Verdicts {
-    /// Episodes judged to be congestion.
-    pub congestion: u64,
-    /// Episodes judged to be random loss.
-    pub random: u64,
-    /// The episodes whose true cause is known: `truth[actual][judged]`, congestion first.
-    pub truth: [[u64; 2]; 2],
-}
-
-/// One decision of a loss classifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decision {
-    /// The time of the decision.
-    pub time: Time,
-    /// Sequence number of the first lost segment, as on the wire.
-    pub seq: u32,
-    /// The assumed cause.
-    pub judged: Verdict,
-    /// The true cause, where the path reports it.
-    pub actual: Option<Verdict>,
 }
 
 /// The resolution of the receiver times that classifiers by jitter need: the tick of the peer's
@@ -53,31 +29,13 @@ pub enum ReceiverClock {
     TooCoarse(Duration),
 }
 
-/// The state of a connection at one time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Snapshot {
-    /// Time since the connection began to be controlled.
-    pub time: Time,
-    /// Congestion window.
-    pub cwnd: Bytes,
-    /// Slow start threshold, if the algorithm has set one.
-    pub ssthresh: Option<Bytes>,
-    /// Pacing rate, if the algorithm sets one.
-    pub pacing_rate: Option<Rate>,
-    /// The algorithm's phase, in a word or two.
-    pub phase: &'static str,
-    /// Bytes in flight.
-    pub in_flight: Bytes,
-    /// Last RTT sample; zero before the first one.
-    pub rtt: Duration,
-    /// Smoothed RTT; zero before the first sample.
-    pub srtt: Duration,
-    /// Minimum RTT; zero before the first sample.
-    pub min_rtt: Duration,
-    /// Last delivery rate sample.
-    pub delivery_rate: Option<Rate>,
-    /// Bytes acknowledged cumulatively.
-    pub acked: Bytes,
+/// The state of a connection of Linux TCP. Times are since it began to be controlled.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TcpState {
+    /// What every transport knows.
+    pub state: ConnectionState,
+    /// Its episodes of loss.
+    pub episodes: EpisodeCounts,
     /// Bytes received in order.
     pub received: Bytes,
     /// Segments sent, retransmissions included.
@@ -85,17 +43,7 @@ pub struct Snapshot {
     /// Segments retransmitted.
     pub retransmits: u64,
     /// Segments marked lost.
-    pub lost: u64,
-    /// Episodes of loss or of congestion marks.
-    pub episodes: u64,
-    /// Episodes that reduced the window.
-    pub reductions: u64,
-    /// Episodes that proved to be spurious.
-    pub spurious: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// The classifier's decisions, if the algorithm classifies losses.
-    pub verdicts: Option<Verdicts>,
+    pub lost_packets: u64,
     /// Negative acknowledgments that were accepted.
     pub nacks: u64,
     /// Negative acknowledgments that were refused.
@@ -107,26 +55,10 @@ pub struct Snapshot {
 /// One point of a connection's time line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// Time since the connection began to be controlled.
-    pub time: Time,
-    /// Congestion window.
-    pub cwnd: Bytes,
-    /// Slow start threshold, if the algorithm has set one.
-    pub ssthresh: Option<Bytes>,
-    /// Pacing rate, if the algorithm sets one.
-    pub pacing_rate: Option<Rate>,
-    /// The algorithm's phase.
-    pub phase: &'static str,
-    /// Bytes in flight.
-    pub in_flight: Bytes,
-    /// Last RTT sample.
-    pub rtt: Duration,
-    /// Smoothed RTT.
-    pub srtt: Duration,
-    /// Bytes acknowledged cumulatively so far.
-    pub acked: Bytes,
+    /// The state. Its time is since the connection began to be controlled.
+    pub state: ConnectionState,
     /// Segments marked lost so far.
-    pub lost: u64,
+    pub lost_packets: u64,
     /// Segments retransmitted so far.
     pub retransmits: u64,
 }
@@ -150,7 +82,7 @@ pub struct Connection {
     /// When it began to be controlled, since the agent started.
     pub began: Time,
     /// Its last state.
-    pub last: Snapshot,
+    pub last: TcpState,
     /// The time from its beginning to the last acknowledgment of new data.
     pub active: Duration,
     /// Bytes acknowledged over [`active`](Self::active); zero if it sent nothing.

@@ -67,9 +67,7 @@ pub mod recording;
 pub mod wire;
 
 pub use agent::{Agent, Flood, NackReport, Report};
-pub use connection::{
-    Addresses, Connection, Decision, End, MAX_DECISIONS, ReceiverClock, Sample, Snapshot, Verdicts,
-};
+pub use connection::{Addresses, Connection, End, MAX_DECISIONS, ReceiverClock, Sample, TcpState};
 pub use datapath::{Chosen, Datapath};
 pub use error::LinuxError;
 pub use kernel_algorithms::kernel_algorithms;

@@ -7,14 +7,9 @@
 //!   and [`whimbrel_cc::Controller`] expect the loss first. The adapter therefore holds an
 //!   acknowledgment back until noq's next call. noq queries the window before it sends, so no
 //!   packet is sent in between.
-//! * Episodes: noq calls `on_congestion_event` for every batch of losses. A new episode begins only
-//!   with the loss of a packet that was sent after the last episode began (RFC 9002 section 7.3.2).
-//!   It ends when such a packet is acknowledged.
-//! * Recovery: the window does not grow during an episode that reduced it (section 7.3.2). An
-//!   episode that did not reduce the window is no congestion event in the sense of the RFC: the
-//!   window goes on growing and the algorithm judges further losses anew, as in the simulator. The
-//!   algorithm is still notified of its end, when a packet sent after the last of these losses is
-//!   acknowledged.
+//! * Episodes ([`LossEpisodes`]): noq calls `on_congestion_event` for every batch of losses. A new
+//!   episode begins only with the loss of a packet that was sent after the last reduction
+//!   (RFC 9002 section 7.3.2). It ends when a packet that was sent after it began is acknowledged.
 //! * Lost packets: the algorithm is notified of each one, with the counts at the time it was sent,
 //!   before the episode that it begins. A packet that noq declared lost and that is acknowledged
 //!   later counts as both lost and delivered.
@@ -28,18 +23,19 @@
 //!
 //! Times are since the connection began. Sizes are those of QUIC packets, headers included.
 
+use crate::Monitor;
 use crate::control::Control;
 use crate::feedback::SMALL;
 use crate::flight::Flight;
 use crate::rounds::Rounds;
 use crate::rtt::Rtt;
-use crate::{Monitor, Verdicts};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Ack, Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
@@ -89,7 +85,7 @@ struct Inner {
     lost: LostBatch,
     /// noq reported congestion marks that no acknowledgment has carried to the algorithm yet.
     marked: bool,
-    episode: Episode,
+    episodes: LossEpisodes,
     /// The newest packet acknowledged so far, by order of transmission.
     newest_acked: Option<u64>,
     /// Time of noq's last call that carried one.
@@ -128,22 +124,6 @@ struct LostBatch {
     newest: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Episode {
-    /// The order of the first packet sent after the last episode began. The loss of an earlier
-    /// packet belongs to that episode.
-    end: u64,
-    /// The episode ends when this packet or a later one is acknowledged. It is the first packet
-    /// sent after the episode's last loss.
-    repaired: u64,
-    /// The episode has not ended.
-    open: bool,
-    /// The episode reduced the window.
-    reduced: bool,
-    /// The episode may still turn out to be reordering: it was a loss and has not been undone.
-    undoable: bool,
-}
-
 impl Adapter {
     /// Runs `controller` on a path of a connection that begins at `now`.
     pub fn new(
@@ -180,13 +160,14 @@ impl Adapter {
             pending_ack: None,
             lost: LostBatch::default(),
             marked: false,
-            episode: Episode::default(),
+            episodes: LossEpisodes::new(false),
             newest_acked: None,
             now: Time::ZERO,
             renew,
         };
-        let classifies = inner.controller.classifies_losses();
-        inner.report(|s| s.verdicts = classifies.then(Verdicts::default));
+        let EpisodeCounts { verdicts, .. } =
+            EpisodeCounts::new(inner.controller.classifies_losses());
+        inner.report(|s| s.episodes.verdicts = verdicts);
         Self {
             origin: now,
             initial_window: setup.initial_window.get(),
@@ -233,11 +214,7 @@ impl Inner {
         self.lost = LostBatch::default();
         let next = self.flight.next_order();
         self.newest_acked = next.checked_sub(1).max(self.newest_acked);
-        self.episode = Episode {
-            end: next,
-            repaired: next,
-            ..Episode::default()
-        };
+        self.episodes.move_path(next);
         self.report(|_| ());
     }
 
@@ -322,17 +299,15 @@ impl Inner {
         let Some(PendingAck { mut ack, newest }) = self.pending_ack.take() else {
             return;
         };
-        if self.episode.open && newest >= self.episode.repaired {
-            self.episode.open = false;
-            self.controller.on_recovery_end(ack.now);
-        }
+        self.episodes
+            .on_progress(&mut *self.controller, ack.now, newest);
         ack.in_flight = Bytes::new(self.in_flight);
         ack.lost = self.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
-        ack.in_recovery = self.episode.open && self.episode.reduced;
+        ack.in_recovery = self.episodes.stage().is_reducing();
         ack.receiver_time = self.control.receiver_time(newest);
         self.controller.on_ack(&ack);
-        self.report(|s| s.delivery_rate = ack.delivery_rate.or(s.delivery_rate));
+        self.report(|s| s.state.delivery_rate = ack.delivery_rate.or(s.state.delivery_rate));
     }
 
     /// Delivers the pending acknowledgment, unless it arrived at `now`: then it revealed the loss
@@ -386,25 +361,19 @@ impl Inner {
         // acknowledgments, it may be half of a window.
         let acked = self.pending_ack.map_or(0, |p| p.ack.acked.get());
         let in_flight = Bytes::new(self.in_flight + lost.bytes + acked);
-        let is_new = lost_order >= self.episode.end;
+        let is_new = self.episodes.begins_with(lost_order);
         let mut response = None;
         if persistent && is_new {
-            self.controller.on_timeout(&Timeout {
+            // As after a TCP timeout, the window grows again at once (RFC 9002 appendix B.8).
+            let timeout = Timeout {
                 now,
                 in_flight,
                 repeated: false,
                 next_order,
-            });
-            // As after a TCP timeout, the window grows again at once (RFC 9002 appendix B.8).
-            self.episode = Episode {
-                end: next_order,
-                repaired: next_order,
-                open: true,
-                reduced: false,
-                undoable: true,
             };
+            self.episodes.on_timeout(&mut *self.controller, &timeout);
         } else if is_new {
-            let result = self.controller.on_loss(&Loss {
+            let loss = Loss {
                 now,
                 signal,
                 in_flight,
@@ -414,27 +383,15 @@ impl Inner {
                 sent,
                 ece: self.marked,
                 truth: None,
-            });
-            response = Some(result);
-            // If the window was not reduced, the algorithm judges further losses of the same flight
-            // anew.
-            self.episode = Episode {
-                end: if result.reduced {
-                    next_order
-                } else {
-                    self.episode.end
-                },
-                repaired: next_order,
-                open: true,
-                reduced: result.reduced,
-                undoable: signal == Signal::Loss,
             };
+            let controller = &mut *self.controller;
+            response = Some(self.episodes.on_loss(controller, &loss, next_order));
         }
         self.report(|s| {
-            s.lost += Bytes::new(bytes);
-            s.timeouts += u64::from(persistent && is_new);
+            s.state.lost += Bytes::new(bytes);
+            s.episodes.timeouts += u64::from(persistent && is_new);
             if let Some(response) = response {
-                s.episode(response, signal == Signal::Ecn);
+                s.episodes.count(signal, &response);
             }
         });
         response
@@ -442,12 +399,11 @@ impl Inner {
 
     fn spurious(&mut self) {
         self.deliver_pending_ack();
-        if std::mem::take(&mut self.episode.undoable) {
-            self.controller.on_spurious(self.now);
-            if std::mem::take(&mut self.episode.open) {
-                self.controller.on_recovery_end(self.now);
-            }
-            self.report(|s| s.spurious += 1);
+        // Packets sent before the reduction still do not begin an episode.
+        let covered = self.episodes.covered();
+        let controller = &mut *self.controller;
+        if self.episodes.on_spurious(controller, self.now, covered) {
+            self.report(|s| s.episodes.spurious += 1);
         }
     }
 
@@ -485,17 +441,20 @@ impl Inner {
 
     fn report(&self, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
-            s.time = self.now;
-            s.cwnd = Bytes::new(self.window());
-            s.ssthresh = self.controller.ssthresh();
-            s.pacing_rate = self.controller.pacing_rate();
-            s.phase = self.controller.phase();
-            s.in_flight = Bytes::new(self.in_flight);
-            s.rtt = self.rtt.latest();
-            s.srtt = self.rtt.smoothed();
-            s.rttvar = self.rtt.variation();
-            s.min_rtt = self.rtt.min();
-            s.delivered = self.rate.delivered();
+            s.state = ConnectionState {
+                time: self.now,
+                cwnd: Bytes::new(self.window()),
+                ssthresh: self.controller.ssthresh(),
+                pacing_rate: self.controller.pacing_rate(),
+                phase: self.controller.phase(),
+                in_flight: Bytes::new(self.in_flight),
+                rtt: self.rtt.latest(),
+                srtt: self.rtt.smoothed(),
+                rttvar: self.rtt.variation(),
+                min_rtt: self.rtt.min(),
+                delivered: self.rate.delivered(),
+                ..s.state
+            };
             count(s);
         });
     }

@@ -11,7 +11,7 @@
 //! let monitor = factory.monitor(); // the state of the algorithm, readable at any time
 //! let mut transport = noq_proto::TransportConfig::default();
 //! transport.congestion_controller_factory(Arc::new(factory));
-//! assert_eq!(monitor.snapshot().episodes, 0);
+//! assert_eq!(monitor.snapshot().episodes.episodes, 0);
 //! # Ok(())
 //! # }
 //! ```
@@ -46,7 +46,7 @@ mod whimbrel_tests;
 pub use adapter::Adapter;
 pub use factory::{Factory, UnsupportedController};
 pub use feedback::{Member, SharedNode};
-pub use monitor::{Burst, Bursts, Monitor, Sample, Snapshot, Verdicts};
+pub use monitor::{Burst, Bursts, Monitor, Snapshot};
 pub use packet_log::PacketLog;
 pub use prompt_acks::request_prompt_acks;
 pub use reordering::tolerate_reordering;

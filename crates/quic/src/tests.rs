@@ -1,11 +1,13 @@
 //! Behaviour of the adapter: calls as noq makes them, and what the algorithm receives.
 
-use crate::{Adapter, Monitor, Snapshot};
+use crate::{Adapter, Monitor};
 use noq_proto::congestion::Controller as _;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+use whimbrel_cc::connection::EpisodeCounts;
+use whimbrel_cc::connection::contract::CallChecker;
 use whimbrel_cc::{
     Ack, AtSending, Loss, LossResponse, LostPacket, Setup, Signal, Timeout, Verdict,
 };
@@ -104,15 +106,7 @@ impl Bench {
             cwnd: 10 * MTU,
         };
         set(&mut controller);
-        let setup = Setup {
-            mss: Bytes::new(MTU),
-            initial_window: Bytes::new(10 * MTU),
-            paced: true,
-            ssthresh: None,
-            growth: Default::default(),
-            seed: 1,
-            utc: Duration::ZERO,
-        };
+        let setup = setup();
         let origin = Instant::now();
         let monitor = Monitor::default();
         let adapter = Adapter::new(Box::new(controller), &setup, origin, monitor.clone());
@@ -178,8 +172,20 @@ impl Bench {
             .collect()
     }
 
-    fn snapshot(&self) -> Snapshot {
-        self.monitor.snapshot()
+    fn episodes(&self) -> EpisodeCounts {
+        self.monitor.snapshot().episodes
+    }
+}
+
+fn setup() -> Setup {
+    Setup {
+        mss: Bytes::new(MTU),
+        initial_window: Bytes::new(10 * MTU),
+        paced: true,
+        ssthresh: None,
+        growth: Default::default(),
+        seed: 1,
+        utc: Duration::ZERO,
     }
 }
 
@@ -301,8 +307,8 @@ fn an_episode_is_reported_once_and_ends_with_a_later_packet() {
     // A packet sent later begins a new episode.
     b.lose(203, &[11], false);
     assert_eq!(losses(&b.calls()).len(), 1);
-    assert_eq!((b.snapshot().episodes, b.snapshot().reductions), (2, 2));
-    assert_eq!(b.snapshot().lost, Bytes::new(7 * MTU));
+    assert_eq!((b.episodes().episodes, b.episodes().reductions), (2, 2));
+    assert_eq!(b.monitor.snapshot().state.lost, Bytes::new(7 * MTU));
 }
 
 #[test]
@@ -330,7 +336,7 @@ fn a_loss_that_keeps_the_window_does_not_stop_growth() {
     };
     let ends = calls.iter().filter(|c| **c == Call::RecoveryEnd).count();
     assert_eq!(ends, 1, "{calls:?}");
-    let s = b.snapshot();
+    let s = b.episodes();
     assert_eq!((s.episodes, s.reductions), (2, 0));
     assert_eq!(s.verdicts.map(|v| (v.congestion, v.random)), Some((0, 2)));
 }
@@ -439,7 +445,7 @@ fn persistent_congestion_is_a_timeout_and_no_loss() {
         (Bytes::new(10 * MTU), false, 10)
     );
     assert!(!old.in_recovery && !new.in_recovery);
-    assert_eq!(b.snapshot().timeouts, 1);
+    assert_eq!(b.episodes().timeouts, 1);
 }
 
 #[test]
@@ -460,7 +466,7 @@ fn marks_are_an_episode_without_a_loss() {
         (loss.signal, loss.lost, loss.lost_order),
         (Signal::Ecn, Bytes::ZERO, 1)
     );
-    assert_eq!(b.snapshot().marked, 1);
+    assert_eq!(b.episodes().marked, 1);
     b.adapter.on_spurious_congestion_event();
     assert!(
         !b.calls().contains(&Call::Spurious),
@@ -480,7 +486,7 @@ fn reordering_taken_for_loss_is_undone_once() {
     let calls = b.calls();
     assert_eq!(calls.iter().filter(|c| **c == Call::Spurious).count(), 1);
     assert!(!acks(&calls).last().expect("an acknowledgment").in_recovery);
-    assert_eq!(b.snapshot().spurious, 1);
+    assert_eq!(b.episodes().spurious, 1);
 }
 
 #[test]
@@ -568,15 +574,7 @@ fn bbr_finds_the_rate_of_the_path() {
 /// Runs an algorithm for 8 s. Returns the packets delivered, the maximum in flight and the packets
 /// lost, all of the last 4 s.
 fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
-    let setup = Setup {
-        mss: Bytes::new(MTU),
-        initial_window: Bytes::new(10 * MTU),
-        paced: true,
-        ssthresh: None,
-        growth: Default::default(),
-        seed: 1,
-        utc: Duration::ZERO,
-    };
+    let setup = setup();
     let mut b = Bench::new(LossResponse::KEPT);
     let controller = spec.build(&setup).expect("fed acknowledgments");
     b.adapter = Adapter::new(controller, &setup, b.origin, b.monitor.clone());
@@ -661,12 +659,12 @@ fn the_bytes_in_flight_that_noq_reports_count() {
 fn samples_are_spaced_and_limited_in_number() {
     let monitor = Monitor::sampling(ms(100));
     for t in 0..100_000u64 {
-        monitor.update(|s| s.time = Time::ZERO + ms(t * 50));
+        monitor.update(|s| s.state.time = Time::ZERO + ms(t * 50));
     }
     let samples = monitor.samples();
     assert_eq!(samples[1].time.since(samples[0].time), ms(100));
     for t in 0..200_000u64 {
-        monitor.update(|s| s.time = Time::ZERO + ms(5_000_000 + t * 100));
+        monitor.update(|s| s.state.time = Time::ZERO + ms(5_000_000 + t * 100));
     }
     assert!(monitor.samples().len() <= 60_000);
 }
@@ -702,6 +700,97 @@ proptest! {
                 Call::Timeout(l) => { end = l.next_order; }
                 _ => {}
             }
+        }
+    }
+}
+
+/// An event of a connection, for the check of the calls.
+#[derive(Debug, Clone)]
+enum Event {
+    Send(u64),
+    /// One ACK frame: what it acknowledges of the oldest packets in flight, how many packets it
+    /// shows to be lost, whether they establish persistent congestion, and whether it has a mark.
+    Ack {
+        skip: usize,
+        acked: usize,
+        lost: usize,
+        persistent: bool,
+        marked: bool,
+    },
+    LossTimer(usize),
+    Spurious,
+    Mtu(u16),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let ack = (0usize..4, 1usize..6, 0usize..4, 0u8..8, 0u8..5);
+    prop_oneof![
+        4 => (1u64..12).prop_map(Event::Send),
+        6 => ack.prop_map(|(skip, acked, lost, persistent, marked)| Event::Ack {
+            skip,
+            acked,
+            lost,
+            persistent: persistent == 0,
+            marked: marked == 0,
+        }),
+        1 => (1usize..4).prop_map(Event::LossTimer),
+        1 => Just(Event::Spurious),
+        1 => (1200u16..1500).prop_map(Event::Mtu),
+    ]
+}
+
+proptest! {
+    /// The adapter calls any algorithm as `whimbrel_cc::connection` says.
+    #[test]
+    fn algorithms_are_called_in_the_order_of_the_contract(
+        events in prop::collection::vec((event(), 0u64..80), 1..150)
+    ) {
+        for name in ["cubic", "tahoe", "newreno+cerl", "bbr3", "whimbrel"] {
+            let mut b = Bench::new(LossResponse::REDUCED);
+            let spec: whimbrel_cc::Spec = name.parse().expect("registered");
+            let setup = setup();
+            let (checker, log) = CallChecker::new(spec.build(&setup).expect("fed acknowledgments"));
+            b.adapter = Adapter::new(Box::new(checker), &setup, b.origin, b.monitor.clone());
+            let mut unacknowledged: Vec<u64> = Vec::new();
+            let mut t = 0;
+            for (event, wait) in events.clone() {
+                t += wait;
+                let now = b.at(t);
+                match event {
+                    Event::Send(packets) => {
+                        let first = b.sent.len() as u64;
+                        b.send(t, packets);
+                        unacknowledged.extend(first..first + packets);
+                    }
+                    Event::Ack { skip, acked, lost, persistent, marked } => {
+                        let from = skip.min(unacknowledged.len());
+                        let to = (from + acked).min(unacknowledged.len());
+                        let numbers: Vec<u64> = unacknowledged.drain(from..to).collect();
+                        let Some(newest) = numbers.last().copied() else { continue };
+                        b.ack(t, numbers);
+                        let gone: Vec<u64> = unacknowledged.drain(..lost.min(from)).collect();
+                        if !gone.is_empty() {
+                            b.lose(t, &gone, persistent);
+                        }
+                        if marked {
+                            let sent = b.at(b.sent[newest as usize]);
+                            b.adapter.on_congestion_event(now, sent, false, true, 0, newest);
+                        }
+                    }
+                    Event::LossTimer(lost) => {
+                        let gone = lost.min(unacknowledged.len());
+                        let gone: Vec<u64> = unacknowledged.drain(..gone).collect();
+                        if !gone.is_empty() {
+                            b.lose(t, &gone, false);
+                        }
+                    }
+                    Event::Spurious => b.adapter.on_spurious_congestion_event(),
+                    Event::Mtu(mtu) => b.adapter.on_mtu_update(mtu),
+                }
+                b.adapter.window();
+                log.next_event();
+            }
+            prop_assert_eq!(log.violations().into_iter().next(), None, "{}", name);
         }
     }
 }

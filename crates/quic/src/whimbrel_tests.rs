@@ -56,7 +56,7 @@ fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
 }
 
 fn megabits(monitor: &Monitor) -> f64 {
-    monitor.snapshot().delivered.get() as f64 * 8e-6
+    monitor.snapshot().state.delivered.get() as f64 * 8e-6
 }
 
 /// Acknowledgments come each 40 ms. Only the receiver's times tell their wait from a queue, and
@@ -112,7 +112,7 @@ fn on_a_long_path_reports_of_arrival_are_not_paced() {
         let monitor = add(&mut network, "whimbrel", seed);
         network.run_until(Time::ZERO + ms(12_000));
         let rate = megabits(&monitor) / 12.0;
-        let snapshot = monitor.snapshot();
+        let snapshot = monitor.snapshot().state;
         let lost = snapshot.lost.get() as f64 / snapshot.delivered.get() as f64;
         assert!(rate > 8.5, "seed {seed}: {rate} Mbit/s");
         assert!(lost < 0.03, "seed {seed}: {lost}");

@@ -1,7 +1,8 @@
 //! The counters of a sender, for any transport.
 
 use crate::outcome::{Confusion, FlowOutcome, Truth};
-use whimbrel_cc::LossResponse;
+use whimbrel_cc::connection::EpisodeCounts;
+use whimbrel_cc::{LossResponse, Signal};
 use whimbrel_units::Bytes;
 
 /// The counters of a sender. They go into the outcome. The fields are in this order in memory:
@@ -15,14 +16,8 @@ pub(crate) struct SenderCounters {
     pub wire_bytes: u64,
     /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Loss episodes that the controller responded to.
-    pub episodes: u64,
-    /// Timeouts and episodes that were spurious.
-    pub spurious: u64,
-    /// Episodes of marks that the controller responded to.
-    pub mark_episodes: u64,
+    /// Timeouts, and episodes that the controller responded to.
+    pub episodes: EpisodeCounts,
     confusion: Option<Confusion>,
 }
 
@@ -37,7 +32,7 @@ impl SenderCounters {
 
     /// Counts a response of the controller to a loss, and the truth about the loss.
     pub fn count_episode(&mut self, response: &LossResponse, truth: Truth) {
-        self.episodes += 1;
+        self.episodes.count(Signal::Loss, response);
         if let Some(verdict) = response.verdict {
             let confusion = self.confusion.get_or_insert_default();
             confusion.count(truth, verdict, response.confidence);
@@ -49,10 +44,10 @@ impl SenderCounters {
         outcome.sent_on_wire += Bytes::new(self.wire_bytes);
         outcome.packets_sent += self.packets;
         outcome.retransmits += self.retransmits;
-        outcome.timeouts += self.timeouts;
-        outcome.loss_episodes += self.episodes;
-        outcome.spurious += self.spurious;
-        outcome.mark_episodes += self.mark_episodes;
+        outcome.timeouts += self.episodes.timeouts;
+        outcome.loss_episodes += self.episodes.episodes - self.episodes.marked;
+        outcome.spurious += self.episodes.spurious;
+        outcome.mark_episodes += self.episodes.marked;
         if let Some(confusion) = self.confusion {
             *outcome.discrimination.get_or_insert_default() += confusion;
         }

@@ -17,6 +17,7 @@ use crate::network::LinkId;
 pub use crate::outcome::Truth;
 use std::ops::Range;
 use whimbrel_cc::Verdict;
+pub use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -258,22 +259,7 @@ pub struct State {
     /// Pacing rate, if the controller sets one.
     pub pacing_rate: Option<Rate>,
     /// What the sender does about losses.
-    pub stage: Stage,
+    pub stage: RecoveryStage,
     /// What its controller does, as it names it itself: `slow start`.
     pub phase: &'static str,
-}
-
-/// What a sender does about losses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// It repairs no loss.
-    Open,
-    /// It repairs losses for which the window was not reduced.
-    Repair,
-    /// It repairs losses for which the window was reduced: fast recovery.
-    Recovery,
-    /// The window was reduced for marks.
-    Marked,
-    /// It retransmits everything outstanding in slow start.
-    StartedAgain,
 }

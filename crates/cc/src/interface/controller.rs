@@ -9,10 +9,7 @@ use whimbrel_units::{Bytes, Rate, Time};
 /// The congestion control of one flow, or of one path of a multipath connection: the transport
 /// reports events, the controller answers with a window and, optionally, a pacing rate.
 ///
-/// For one acknowledgment the transport calls, in this order:
-/// [`on_packet_lost`](Self::on_packet_lost) for each packet that the acknowledgment shows to be
-/// lost, [`on_loss`](Self::on_loss) if it reveals an episode of loss,
-/// [`on_recovery_end`](Self::on_recovery_end) if it ends one, then [`on_ack`](Self::on_ack).
+/// [`connection`](crate::connection) has the order of the calls, and what an episode of loss is.
 ///
 /// Algorithms that are fed reports on bursts are [`BurstController`](crate::BurstController)s.
 ///
@@ -48,7 +45,8 @@ pub trait Controller: Send + Sync + Debug {
     fn on_loss(&mut self, loss: &Loss) -> LossResponse;
 
     /// Invoked when everything is acknowledged that was in flight when the last episode began, or
-    /// when the timer last fired, even if the window was not reduced for it.
+    /// when the timer last fired, even if the window was not reduced for it. Not invoked for an
+    /// episode that was spurious, or that another one replaced.
     fn on_recovery_end(&mut self, _: Time) {}
 
     /// Invoked when the retransmission timer fires.

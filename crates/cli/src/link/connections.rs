@@ -4,14 +4,17 @@
 use super::congestion::Ended;
 use crate::tcp::{self, Summary, SummaryRecord};
 use serde_json::{Value, json};
-use whimbrel_linux::{Report, Verdicts};
+use whimbrel_cc::connection::Verdicts;
+use whimbrel_linux::Report;
 
 /// A table of the connections, what limits the trust in it, and the confusion matrix.
 pub fn text(ended: &Ended, status: u8) -> String {
     // The far end of each connection is under the algorithm too, and usually sends no data.
     let mut report = ended.report.clone();
     let all = report.connections.len();
-    report.connections.retain(|c| !c.last.acked.is_zero());
+    report
+        .connections
+        .retain(|c| !c.last.state.delivered.is_zero());
     report.total -= (all - report.connections.len()) as u64;
     let mut text = tcp::text(&Summary {
         controller: &ended.options.controller,
@@ -47,18 +50,12 @@ fn conclusion(ended: &Ended, status: u8) -> tcp::Ended {
 
 /// The decisions on all connections; `None` if the algorithm classifies no losses.
 fn all_verdicts(report: &Report) -> Option<Verdicts> {
-    let all = report.connections.iter().filter_map(|c| c.last.verdicts);
+    let all = report
+        .connections
+        .iter()
+        .filter_map(|c| c.last.episodes.verdicts);
     all.reduce(|mut sum, verdicts| {
-        sum.congestion += verdicts.congestion;
-        sum.random += verdicts.random;
-        for (sum, count) in sum
-            .truth
-            .iter_mut()
-            .flatten()
-            .zip(verdicts.truth.iter().flatten())
-        {
-            *sum += count;
-        }
+        sum += verdicts;
         sum
     })
 }
@@ -111,7 +108,7 @@ mod tests {
         let mut connections = ["10.77.0.2:5001", "10.77.0.2:5002", "10.77.0.1:40000"]
             .map(|remote| connection(remote, 6_000_000));
         for c in &mut connections {
-            c.last.verdicts = Some(verdicts);
+            c.last.episodes.verdicts = Some(verdicts);
         }
         connections[2] = connection("10.77.0.1:40000", 0);
         ended(Report {
@@ -165,7 +162,7 @@ mod tests {
     #[test]
     fn without_decisions_there_is_no_matrix() {
         let mut only = connection("10.77.0.2:5001", 1000);
-        only.last.verdicts = None;
+        only.last.episodes.verdicts = None;
         let report = Report {
             connections: vec![only],
             total: 1,

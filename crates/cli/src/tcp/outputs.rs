@@ -8,9 +8,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use whimbrel_cc::connection::{ConnectionState, Decision};
 use whimbrel_linux::{Connection, Report};
 use whimbrel_report::figure::{Figure, Matrix, Plot};
-use whimbrel_report::measured::{Decision, Measured, Point};
+use whimbrel_report::measured::Measured;
 use whimbrel_report::page::{self as pages, Fact, Section};
 use whimbrel_report::{figures, trace};
 use whimbrel_units::{Duration, Rate};
@@ -110,8 +111,10 @@ fn time_line(report: &Report, to: &mut (dyn Write + Send)) -> io::Result<()> {
     for (index, c) in report.connections.iter().enumerate() {
         let began = c.began.as_secs_f64();
         for (i, s) in c.samples.iter().enumerate() {
-            let before = i.checked_sub(1).map(|before| &c.samples[before]);
-            let goodput = before.map(|b| Rate::over(s.acked - b.acked, s.time.since(b.time)));
+            let (s, sample) = (&s.state, s);
+            let before = i.checked_sub(1).map(|before| &c.samples[before].state);
+            let goodput =
+                before.map(|b| Rate::over(s.delivered - b.delivered, s.time.since(b.time)));
             writer.write_record([
                 (index + 1).to_string(),
                 c.addresses.local.to_string(),
@@ -126,10 +129,10 @@ fn time_line(report: &Report, to: &mut (dyn Write + Send)) -> io::Result<()> {
                 s.in_flight.get().to_string(),
                 ms(s.rtt),
                 ms(s.srtt),
-                s.acked.get().to_string(),
+                s.delivered.get().to_string(),
                 optional(goodput.map(|r| r.as_bits_per_sec())),
-                s.lost.to_string(),
-                s.retransmits.to_string(),
+                sample.lost_packets.to_string(),
+                sample.retransmits.to_string(),
                 began.to_string(),
                 s.time.as_secs_f64().to_string(),
             ])?;
@@ -175,23 +178,13 @@ impl Page<'_> {
     /// A connection for figures and logs.
     fn measured(&self, c: &Connection, label: &str) -> Measured {
         let at = |time: whimbrel_units::Time| c.began + time.since(whimbrel_units::Time::ZERO);
-        let point = |s: &whimbrel_linux::Sample| Point {
-            at: at(s.time),
-            cwnd: s.cwnd,
-            ssthresh: s.ssthresh,
-            pacing_rate: s.pacing_rate,
-            phase: s.phase,
-            in_flight: s.in_flight,
-            rtt: s.rtt,
-            srtt: s.srtt,
-            acked: s.acked,
-            lost: s.lost,
+        let point = |s: &whimbrel_linux::Sample| ConnectionState {
+            time: at(s.state.time),
+            ..s.state
         };
-        let decision = |d: &whimbrel_linux::Decision| Decision {
-            at: at(d.time),
-            sequence: d.seq,
-            verdict: d.judged,
-            truth: d.actual,
+        let decision = |d: &Decision| Decision {
+            time: at(d.time),
+            ..*d
         };
         Measured {
             protocol: self.summary.controller.to_string(),
@@ -207,7 +200,7 @@ impl Page<'_> {
         let report = self.summary.report;
         let sent: Vec<&Connection> = show::by_bytes(report)
             .into_iter()
-            .filter(|c| c.samples.len() > 1 && c.last.acked.get() > 0)
+            .filter(|c| c.samples.len() > 1 && c.last.state.delivered.get() > 0)
             .collect();
         let controller = self.summary.controller.to_string();
         let label = |i: usize, c: &Connection| match sent.len() {
@@ -269,7 +262,7 @@ impl Page<'_> {
         let protocol = self.summary.controller.to_string();
         let mut matrix = Matrix::new(&protocol, protocol.clone(), &Default::default());
         let connections = self.summary.report.connections.iter();
-        let verdicts = connections.filter_map(|c| c.last.verdicts);
+        let verdicts = connections.filter_map(|c| c.last.episodes.verdicts);
         let mut any = false;
         for [[cc, cr], [rc, rr]] in verdicts.map(|v| v.truth) {
             matrix.congestion_as_congestion += cc;
@@ -302,13 +295,13 @@ mod tests {
 
     fn report() -> Report {
         let mut first = connection("192.0.2.1:443", 10_000_000);
-        first.decisions = vec![whimbrel_linux::Decision {
+        first.decisions = vec![Decision {
             time: Time::ZERO + Duration::from_secs(3),
-            seq: 9,
+            sequence: 9,
             judged: Verdict::Random,
             actual: Some(Verdict::Random),
         }];
-        if let Some(verdicts) = &mut first.last.verdicts {
+        if let Some(verdicts) = &mut first.last.episodes.verdicts {
             verdicts.truth = [[0, 0], [0, 1]];
         }
         Report {

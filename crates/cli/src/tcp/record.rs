@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use whimbrel_cc::connection::Verdicts;
 use whimbrel_linux::{Connection, End, NackReport, ReceiverClock, Report};
 use whimbrel_units::Duration;
 
@@ -240,30 +241,30 @@ impl From<&Connection> for ConnectionRecord {
             local: c.addresses.local,
             remote: c.addresses.remote,
             goodput_bps: c.goodput.as_bits_per_sec(),
-            acked_bytes: last.acked.get(),
+            acked_bytes: last.state.delivered.get(),
             received_bytes: last.received.get(),
             began_s: c.began.as_secs_f64(),
             active_s: c.active.as_secs_f64(),
             segments: last.segments,
             retransmits: last.retransmits,
-            lost: last.lost,
-            timeouts: last.timeouts,
-            episodes: last.episodes,
-            reductions: last.reductions,
-            spurious: last.spurious,
-            verdicts: last.verdicts.as_ref().map(VerdictsRecord::from),
+            lost: last.lost_packets,
+            timeouts: last.episodes.timeouts,
+            episodes: last.episodes.episodes,
+            reductions: last.episodes.reductions,
+            spurious: last.episodes.spurious,
+            verdicts: last.episodes.verdicts.as_ref().map(VerdictsRecord::from),
             fallback: c.end == End::Fallback,
             ended: c.end == End::Closed,
             dropped_events: c.dropped_events,
-            cwnd_bytes: last.cwnd.get(),
-            ssthresh_bytes: last.ssthresh.map(|s| s.get()),
-            pacing_bps: last.pacing_rate.map(|rate| rate.as_bits_per_sec()),
-            delivery_bps: last.delivery_rate.map(|rate| rate.as_bits_per_sec()),
-            phase: last.phase.to_owned(),
-            in_flight_bytes: last.in_flight.get(),
-            rtt_ms: measured_ms(last.rtt),
-            srtt_ms: measured_ms(last.srtt),
-            min_rtt_ms: measured_ms(last.min_rtt),
+            cwnd_bytes: last.state.cwnd.get(),
+            ssthresh_bytes: last.state.ssthresh.map(|s| s.get()),
+            pacing_bps: last.state.pacing_rate.map(|rate| rate.as_bits_per_sec()),
+            delivery_bps: last.state.delivery_rate.map(|rate| rate.as_bits_per_sec()),
+            phase: last.state.phase.to_owned(),
+            in_flight_bytes: last.state.in_flight.get(),
+            rtt_ms: measured_ms(last.state.rtt),
+            srtt_ms: measured_ms(last.state.srtt),
+            min_rtt_ms: measured_ms(last.state.min_rtt),
             nacks: last.nacks,
             nacks_refused: last.nacks_refused,
             receiver_clock: ClockRecord::from(last.receiver_clock),
@@ -276,8 +277,8 @@ fn measured_ms(span: Duration) -> Option<f64> {
     (!span.is_zero()).then(|| span.as_millis_f64())
 }
 
-impl From<&whimbrel_linux::Verdicts> for VerdictsRecord {
-    fn from(v: &whimbrel_linux::Verdicts) -> Self {
+impl From<&Verdicts> for VerdictsRecord {
+    fn from(v: &Verdicts) -> Self {
         let [[cc, cr], [rc, rr]] = v.truth;
         let known = cc + cr + rc + rr > 0;
         Self {

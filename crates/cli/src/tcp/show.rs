@@ -57,16 +57,16 @@ impl Sums {
     fn add(&mut self, c: &Connection) {
         let last = &c.last;
         self.goodput += c.goodput.as_bits_per_sec();
-        self.acked += last.acked.get();
+        self.acked += last.state.delivered.get();
         self.received += last.received.get();
         self.segments += last.segments;
-        self.lost += last.lost;
-        self.timeouts += last.timeouts;
-        if let Some(v) = last.verdicts {
+        self.lost += last.lost_packets;
+        self.timeouts += last.episodes.timeouts;
+        if let Some(v) = last.episodes.verdicts {
             let (congestion, random) = self.verdicts.unwrap_or_default();
             self.verdicts = Some((congestion + v.congestion, random + v.random));
         }
-        self.srtt = last.srtt;
+        self.srtt = last.state.srtt;
     }
 
     fn of<'a>(connections: impl IntoIterator<Item = &'a Connection>) -> Self {
@@ -106,7 +106,13 @@ fn number(value: f64) -> String {
 /// The connections that carried most data first.
 pub fn by_bytes(report: &Report) -> Vec<&Connection> {
     let mut all: Vec<&Connection> = report.connections.iter().collect();
-    let bytes = |c: &Connection| c.last.acked.get().saturating_add(c.last.received.get());
+    let bytes = |c: &Connection| {
+        c.last
+            .state
+            .delivered
+            .get()
+            .saturating_add(c.last.received.get())
+    };
     all.sort_by_key(|c| std::cmp::Reverse(bytes(c)));
     all
 }
@@ -132,7 +138,7 @@ fn table(report: &Report) -> (Vec<(&'static str, bool)>, Vec<Vec<String>>) {
     }
     let empty = |column: usize| match column {
         3 => all.iter().all(|c| c.last.received.get() < NOTHING),
-        7 => all.iter().all(|c| c.last.verdicts.is_none()),
+        7 => all.iter().all(|c| c.last.episodes.verdicts.is_none()),
         _ => false,
     };
     let kept: Vec<usize> = (0..HEADS.len()).filter(|column| !empty(*column)).collect();
@@ -262,7 +268,7 @@ fn clock_note(summary: &Summary<'_>) -> Option<String> {
         .report
         .connections
         .iter()
-        .filter(|c| c.last.lost > 0);
+        .filter(|c| c.last.lost_packets > 0);
     for c in with_losses {
         match c.last.receiver_clock {
             ReceiverClock::Absent => absent += 1,
@@ -367,7 +373,7 @@ mod tests {
         large.goodput = Rate::from_bits_per_sec(9_876_543_210);
         large.last.received = whimbrel_units::Bytes::new(99_999_000_000);
         large.end = End::Fallback;
-        small.last.verdicts = None;
+        small.last.episodes.verdicts = None;
         let text = shown("cerl", &report(vec![small, large]));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "cerl: 2 connections, 12.0 s");
@@ -383,7 +389,7 @@ mod tests {
     #[test]
     fn columns_without_values_are_left_out() {
         let mut one = connection("[2001:db8::1]:443", 5_000_000);
-        one.last.verdicts = None;
+        one.last.episodes.verdicts = None;
         let text = shown("cubic", &report(vec![one]));
         assert!(
             !text.contains("received") && !text.contains("random"),
@@ -408,7 +414,7 @@ mod tests {
     #[test]
     fn what_spoils_the_figures_is_said() {
         let mut c = connection("192.0.2.1:443", 1_000_000);
-        c.last.lost = 5;
+        c.last.lost_packets = 5;
         c.last.receiver_clock = ReceiverClock::TooCoarse(Duration::from_millis(10));
         let report = Report {
             fallbacks: 2,

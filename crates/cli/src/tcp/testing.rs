@@ -1,6 +1,7 @@
 //! Connections for tests.
 
-use whimbrel_linux::{Addresses, Connection, End, ReceiverClock, Sample, Snapshot, Verdicts};
+use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, Verdicts};
+use whimbrel_linux::{Addresses, Connection, End, Sample, TcpState};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// A connection that sent so many bytes in ten seconds.
@@ -13,16 +14,19 @@ pub fn connection(remote: &str, acked: u64) -> Connection {
     let active = Duration::from_secs(10);
     let acked = Bytes::new(acked);
     let sample = |tenth: u64| Sample {
-        time: Time::ZERO + Duration::from_secs(tenth),
-        cwnd: Bytes::new(100_000 + 10_000 * tenth),
-        ssthresh: Some(Bytes::new(60_000)),
-        pacing_rate: None,
-        phase: "slow start",
-        in_flight: Bytes::new(90_000),
-        rtt: Duration::from_millis(50),
-        srtt: Duration::from_millis(52),
-        acked: Bytes::new(acked.get() / 10 * tenth),
-        lost: tenth / 3,
+        state: ConnectionState {
+            time: Time::ZERO + Duration::from_secs(tenth),
+            cwnd: Bytes::new(100_000 + 10_000 * tenth),
+            ssthresh: Some(Bytes::new(60_000)),
+            phase: "slow start",
+            in_flight: Bytes::new(90_000),
+            rtt: Duration::from_millis(50),
+            srtt: Duration::from_millis(52),
+            delivered: Bytes::new(acked.get() / 10 * tenth),
+            lost: Bytes::new(tenth / 3 * 1448),
+            ..ConnectionState::default()
+        },
+        lost_packets: tenth / 3,
         retransmits: tenth / 3,
     };
     Connection {
@@ -31,34 +35,33 @@ pub fn connection(remote: &str, acked: u64) -> Connection {
             remote,
         },
         began: Time::ZERO + Duration::from_millis(500),
-        last: Snapshot {
-            time: Time::ZERO + active,
-            cwnd: Bytes::new(200_000),
-            ssthresh: Some(Bytes::new(60_000)),
-            pacing_rate: None,
-            phase: "slow start",
-            in_flight: Bytes::ZERO,
-            rtt: Duration::from_millis(50),
-            srtt: Duration::from_millis(52),
-            min_rtt: Duration::from_millis(49),
-            delivery_rate: None,
-            acked,
-            received: Bytes::ZERO,
+        last: TcpState {
+            state: ConnectionState {
+                time: Time::ZERO + active,
+                cwnd: Bytes::new(200_000),
+                ssthresh: Some(Bytes::new(60_000)),
+                phase: "slow start",
+                rtt: Duration::from_millis(50),
+                srtt: Duration::from_millis(52),
+                min_rtt: Duration::from_millis(49),
+                delivered: acked,
+                lost: Bytes::new(3 * 1448),
+                ..ConnectionState::default()
+            },
+            episodes: EpisodeCounts {
+                episodes: 3,
+                reductions: 1,
+                verdicts: Some(Verdicts {
+                    congestion: 1,
+                    random: 2,
+                    ..Verdicts::default()
+                }),
+                ..EpisodeCounts::default()
+            },
             segments: acked.get() / 1448,
             retransmits: 3,
-            lost: 3,
-            episodes: 3,
-            reductions: 1,
-            spurious: 0,
-            timeouts: 0,
-            verdicts: Some(Verdicts {
-                congestion: 1,
-                random: 2,
-                truth: [[0, 0], [0, 0]],
-            }),
-            nacks: 0,
-            nacks_refused: 0,
-            receiver_clock: ReceiverClock::Unknown,
+            lost_packets: 3,
+            ..TcpState::default()
         },
         active,
         goodput: Rate::over(acked, active),

@@ -75,7 +75,10 @@ impl Adapter {
     /// with a pacing rate, which limits before the window does.
     fn predict(&self) -> u64 {
         let is_small = self.controller.cwnd().get() / self.mss <= MAX_WINDOW;
-        if !is_small || self.episode.is_reducing() || self.controller.pacing_rate().is_some() {
+        if !is_small
+            || self.episodes.stage().is_reducing()
+            || self.controller.pacing_rate().is_some()
+        {
             return 0;
         }
         let after = |packets: u64| {
@@ -88,7 +91,7 @@ impl Adapter {
 
     /// An acknowledgment like the last one that delivers this much and uses the whole window.
     fn next_ack(&self, acked: Bytes) -> Ack {
-        let state = &self.state;
+        let state = &self.state.state;
         Ack {
             now: state.time,
             acked,

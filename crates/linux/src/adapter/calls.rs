@@ -1,11 +1,8 @@
 //! The calls that the algorithm receives for each event.
 
-use super::episode::Episode;
 use super::{Adapter, Judged, MAX_PACKETS};
 use crate::wire::{self, Event, NO_RTT, ca_state, flag};
-use whimbrel_cc::{
-    Ack, AtSending, FastRecovery, Loss, LossResponse, LostPacket, Signal, Timeout, Verdict,
-};
+use whimbrel_cc::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 impl Adapter {
@@ -18,60 +15,66 @@ impl Adapter {
     ) -> Option<Judged> {
         if event.rtt_us != NO_RTT {
             let rtt = Duration::from_micros(event.rtt_us.into());
-            self.state.rtt = rtt;
+            self.state.state.rtt = rtt;
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         self.report_lost(now, event, newly_lost);
-        let was_reducing = self.episode.is_reducing();
-        if advanced && self.episode.is_repaired_by(self.una.get()) {
-            self.episode.end();
-            self.controller.on_recovery_end(now);
-        }
+        let was_reducing = self.episodes.stage().is_reducing();
         let ece = event.ack_flags & wire::ACK_ECE != 0;
         let signal = self.signal(event, newly_lost, ece);
         self.unjudged = match signal {
             Some(_) => false,
             None => event.ca_state != ca_state::OPEN && (self.unjudged || newly_lost > 0),
         };
-        let judged = signal.and_then(|signal| self.on_loss(now, event, signal, ece));
+        let judged = signal.and_then(|begun| self.on_loss(now, event, begun, ece));
+        let una = self.una.get();
+        self.episodes.on_progress(&mut *self.controller, now, una);
         if event.acked > 0 {
             self.deliver_ack(now, event, advanced, was_reducing, ece);
         }
         judged
     }
 
-    /// The signal of congestion that begins an episode now, if there is one.
-    fn signal(&self, event: &Event, newly_lost: u64, ece: bool) -> Option<Signal> {
-        if self.episode.is_closed_to_new() {
+    /// The signal of congestion that begins an episode now, if there is one, and the position at
+    /// which the episode ends.
+    fn signal(&self, event: &Event, newly_lost: u64, ece: bool) -> Option<(Signal, u64)> {
+        if !self.episodes.begins_with(self.una.get()) {
             return None;
         }
         let entered = |state: u8| event.states_entered & (1 << state) != 0;
         // The kernel begins a recovery without a new loss if the last one ended and losses are left
         // that were found in it.
         if newly_lost > 0 || (entered(ca_state::RECOVERY) && self.unjudged) {
-            return Some(Signal::Loss);
+            return Some((Signal::Loss, self.nxt.get()));
         }
-        // Without ECN-Echo the kernel reduces for a drop in its own queue.
-        entered(ca_state::CWR).then_some(if ece { Signal::Ecn } else { Signal::Loss })
+        // Without ECN-Echo the kernel reduces for a drop in its own queue. Either reduction (CWR)
+        // lasts until data sent after it is acknowledged.
+        let signal = if ece { Signal::Ecn } else { Signal::Loss };
+        entered(ca_state::CWR).then_some((signal, self.nxt.get() + 1))
     }
 
-    fn on_loss(&mut self, now: Time, event: &Event, signal: Signal, ece: bool) -> Option<Judged> {
+    fn on_loss(
+        &mut self,
+        now: Time,
+        event: &Event,
+        (signal, until): (Signal, u64),
+        ece: bool,
+    ) -> Option<Judged> {
         let (seq, end) = self.hole(event);
-        let response = self.controller.on_loss(&Loss {
+        let loss = Loss {
             now,
             signal,
             in_flight: self.bytes(flight_size(event)),
             lost: Bytes::new(self.lost_bytes()),
-            lost_order: seq,
+            // What is acknowledged is no hole.
+            lost_order: seq.max(self.una.get()),
             next_order: self.nxt.get(),
             sent: self.hole_sent(event, seq),
             ece,
             truth: None,
-        });
-        let has_recovery = self.controller.fast_recovery() != FastRecovery::Never;
-        self.episode
-            .begin(self.nxt.get(), response.reduced, has_recovery);
-        self.count(response);
+        };
+        let response = (self.episodes).on_loss(&mut *self.controller, &loss, until);
+        self.state.episodes.count(signal, &response);
         response.verdict.map(|verdict| Judged {
             time: now,
             seq: seq as u32,
@@ -106,11 +109,11 @@ impl Adapter {
         // A duplicate acknowledgment that indicates a loss which is not yet certain.
         let excused = (self.nacks.as_ref()).is_some_and(|nacks| nacks.excuses(event.snd_una));
         let suspicious =
-            !advanced && !excused && !self.episode.is_open() && event.ca_state != ca_state::OPEN;
+            !advanced && !excused && !self.episodes.is_open() && event.ca_state != ca_state::OPEN;
         self.controller.on_ack(&Ack {
             now,
             acked: self.bytes(event.acked),
-            rtt: (event.rtt_us != NO_RTT).then_some(self.state.rtt),
+            rtt: (event.rtt_us != NO_RTT).then_some(self.state.state.rtt),
             srtt: Duration::from_micros(event.srtt_us.into()),
             min_rtt: self
                 .min_rtt
@@ -120,7 +123,7 @@ impl Adapter {
             delivery_rate: rate,
             app_limited,
             cwnd_limited: self.is_cwnd_limited(event),
-            in_recovery: was_reducing || self.episode.is_reducing() || suspicious,
+            in_recovery: was_reducing || self.episodes.stage().is_reducing() || suspicious,
             round_start,
             receiver_time: self.clock.time(event.rcv_tsval, self.min_rtt),
             lost: Bytes::new(self.lost_bytes()),
@@ -134,7 +137,7 @@ impl Adapter {
             }),
             ece,
         });
-        self.state.delivery_rate = rate.or(self.state.delivery_rate);
+        self.state.state.delivery_rate = rate.or(self.state.state.delivery_rate);
     }
 
     /// Linux's tcp_is_cwnd_limited(): in slow start half a window in flight counts as use.
@@ -148,24 +151,21 @@ impl Adapter {
 
     pub(super) fn on_timeout(&mut self, now: Time, event: &Event) {
         let una = self.una.get();
-        let repeated = self.timed_out_at.replace(una) == Some(una);
-        self.state.timeouts += 1;
-        self.controller.on_timeout(&Timeout {
+        self.state.episodes.timeouts += 1;
+        let timeout = Timeout {
             now,
             in_flight: self.bytes(event.prior_in_flight.max(1)),
-            repeated,
+            repeated: self.episodes.times_out_again(una),
             next_order: self.nxt.get(),
-        });
-        self.episode.begin_timeout(self.nxt.get());
+        };
+        self.episodes.on_timeout(&mut *self.controller, &timeout);
     }
 
     pub(super) fn on_spurious(&mut self, now: Time) {
-        self.state.spurious += 1;
-        self.controller.on_spurious(now);
-        if self.episode.is_open() {
-            self.controller.on_recovery_end(now);
+        let una = self.una.get();
+        if (self.episodes).on_spurious(&mut *self.controller, now, una) {
+            self.state.episodes.spurious += 1;
         }
-        self.episode = Episode::default();
     }
 
     /// Reports the packets that left since the last event.
@@ -204,17 +204,6 @@ impl Adapter {
                     retransmitted: false,
                 },
             });
-        }
-    }
-
-    fn count(&mut self, response: LossResponse) {
-        self.state.episodes += 1;
-        self.state.reductions += u64::from(response.reduced);
-        if let (Some(verdict), Some(verdicts)) = (response.verdict, &mut self.state.verdicts) {
-            match verdict {
-                Verdict::Congestion => verdicts.congestion += 1,
-                Verdict::Random => verdicts.random += 1,
-            }
         }
     }
 

@@ -5,11 +5,9 @@
 //! The rules are those of TCP, not of QUIC's adapter:
 //!
 //! * **Acknowledgments.** One `on_ack` for each acknowledgment that delivers something.
-//! * **Episodes** (`episode`). After a reduction no loss begins a new episode until everything is
-//!   acknowledged that was in flight then (RFC 6675 section 5). An acknowledgment may end an
-//!   episode and reveal a loss: the end comes first. After a timeout, and for Tahoe, which has no
-//!   fast recovery, no loss begins an episode until then either. After a loss that did not reduce
-//!   the window, further losses are judged anew, as in the simulator.
+//! * **Episodes** ([`LossEpisodes`]). An acknowledgment may end an episode and reveal a loss: the
+//!   new episode then replaces the one that ends. The kernel decides likewise: its recovery ends,
+//!   and another one begins.
 //! * **Lost packets.** The kernel counts them; it shows where only the first of an acknowledgment's
 //!   losses lies. The others are reported with the same place.
 //! * **NACKs** ([`Nacks`]). Losses that the receiver has named as corrupted are not reported: they
@@ -26,21 +24,20 @@ mod ahead;
 mod calls;
 mod counters;
 mod departures;
-mod episode;
 mod receiver_clock;
 #[cfg(test)]
 mod recorded_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::connection::{Snapshot, Verdicts};
+use crate::connection::TcpState;
 use crate::nack::Nacks;
 use crate::wire::{Command, Event, Nack, Start, kind};
 use ahead::Ahead;
 use counters::{Count, Sequence};
 use departures::{Departures, Point};
-use episode::Episode;
 use receiver_clock::PeerClock;
+use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::{Controller, Setup, Spec, Verdict};
 use whimbrel_units::{Bytes, Duration, Time};
 
@@ -86,17 +83,15 @@ pub struct Adapter {
     round_ends: u32,
     min_rtt: Option<Duration>,
     sent: Departures,
-    episode: Episode,
+    episodes: LossEpisodes,
     /// Sending began or resumed, and nothing was acknowledged since. The event that says so comes
     /// before the data is counted.
     resumed: bool,
     /// Losses were found that belong to the present episode, or to the next.
     unjudged: bool,
-    /// Where `snd_una` was at the last timeout: another one there is a repetition.
-    timed_out_at: Option<u64>,
     clock: PeerClock,
     ahead: Ahead,
-    state: Snapshot,
+    state: TcpState,
     /// Time of the last acknowledgment of new data.
     last_progress: Time,
     dropped_events: u64,
@@ -110,19 +105,22 @@ impl Adapter {
     /// # Panics
     /// If the algorithm is fed reports on bursts, which [`Datapath`](crate::Datapath) refuses.
     pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
-        let event = &start.event;
-        let mss = payload(event);
-        let built = spec.build(&Setup {
+        let controller = spec.build(&Self::setup(start, seed, utc));
+        let controller = controller.expect("the datapath refuses algorithms that are fed bursts");
+        Self::with_controller(controller, start)
+    }
+
+    fn setup(start: &Start, seed: u64, utc: Duration) -> Setup {
+        let mss = payload(&start.event);
+        Setup {
             mss: Bytes::new(mss),
-            initial_window: Bytes::new(mss * u64::from(event.cwnd.max(1))),
+            initial_window: Bytes::new(mss * u64::from(start.event.cwnd.max(1))),
             paced: false,
             ssthresh: None,
             growth: Default::default(),
             seed,
             utc,
-        });
-        let controller = built.expect("the datapath refuses algorithms that are fed bursts");
-        Self::with_controller(controller, start)
+        }
     }
 
     fn with_controller(controller: Box<dyn Controller>, start: &Start) -> Self {
@@ -146,36 +144,14 @@ impl Adapter {
             round_ends: event.delivered,
             min_rtt: None,
             sent: Departures::default(),
-            episode: Episode::default(),
+            episodes: LossEpisodes::new(true),
             resumed: false,
             unjudged: false,
-            timed_out_at: None,
             clock: PeerClock::new(start),
             ahead: Ahead::default(),
-            state: Snapshot {
-                time: Time::ZERO,
-                cwnd: Bytes::ZERO,
-                ssthresh: None,
-                pacing_rate: None,
-                phase: "",
-                in_flight: Bytes::ZERO,
-                rtt: Duration::ZERO,
-                srtt: Duration::ZERO,
-                min_rtt: Duration::ZERO,
-                delivery_rate: None,
-                acked: Bytes::ZERO,
-                received: Bytes::ZERO,
-                segments: 0,
-                retransmits: 0,
-                lost: 0,
-                episodes: 0,
-                reductions: 0,
-                spurious: 0,
-                timeouts: 0,
-                verdicts: controller.classifies_losses().then(Verdicts::default),
-                nacks: 0,
-                nacks_refused: 0,
-                receiver_clock: Default::default(),
+            state: TcpState {
+                episodes: EpisodeCounts::new(controller.classifies_losses()),
+                ..TcpState::default()
             },
             last_progress: Time::ZERO,
             dropped_events: 0,
@@ -266,15 +242,16 @@ impl Adapter {
             window: u64::from(self.generation) << 32 | cwnd,
             pacing: pacing.map_or(0, |rate| rate.as_bytes_per_sec().max(1)),
             ssthresh: ssthresh.clamp(2, 0x7fff_ffff),
-            reduction: self.state.reductions << 1 | u64::from(self.episode.is_reducing()),
+            reduction: self.state.episodes.reductions << 1
+                | u64::from(self.episodes.stage().is_reducing()),
             answers: self.last_event,
             ahead: self.ahead.command(),
             reserved: [0; 2],
         }
     }
 
-    /// The present state. [`Snapshot::time`] is that of the last event.
-    pub fn state(&self) -> &Snapshot {
+    /// The present state. Its time is that of the last event.
+    pub fn state(&self) -> &TcpState {
         &self.state
     }
 
@@ -300,9 +277,8 @@ impl Adapter {
 
     /// Counts a decision in the confusion matrix.
     pub fn count_truth(&mut self, judged: Verdict, actual: Verdict) {
-        if let Some(verdicts) = &mut self.state.verdicts {
-            let index = |verdict| usize::from(verdict == Verdict::Random);
-            verdicts.truth[index(actual)][index(judged)] += 1;
+        if let Some(verdicts) = &mut self.state.episodes.verdicts {
+            verdicts.count_truth(judged, actual);
         }
     }
 
@@ -310,20 +286,24 @@ impl Adapter {
         let controller = &*self.controller;
         let nacks = self.nacks.as_ref().map(|nacks| nacks.counts());
         let nacks = nacks.unwrap_or_default();
-        self.state = Snapshot {
-            time: self.time(event.time),
-            cwnd: controller.cwnd(),
-            ssthresh: controller.ssthresh(),
-            pacing_rate: controller.pacing_rate(),
-            phase: controller.phase(),
-            in_flight: self.bytes(event.in_flight),
-            srtt: Duration::from_micros(event.srtt_us.into()),
-            min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
-            acked: self.acked(),
+        self.state = TcpState {
+            state: ConnectionState {
+                time: self.time(event.time),
+                cwnd: controller.cwnd(),
+                ssthresh: controller.ssthresh(),
+                pacing_rate: controller.pacing_rate(),
+                phase: controller.phase(),
+                in_flight: self.bytes(event.in_flight),
+                srtt: Duration::from_micros(event.srtt_us.into()),
+                min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
+                delivered: self.acked(),
+                lost: Bytes::new(self.lost.bytes()),
+                ..self.state.state
+            },
             received: Bytes::new(event.received),
             segments: self.segments.total(),
             retransmits: self.retransmits.total(),
-            lost: self.lost.total(),
+            lost_packets: self.lost.total(),
             nacks: nacks.accepted,
             nacks_refused: nacks.refused,
             receiver_clock: self.clock.state(self.min_rtt),

@@ -2,11 +2,12 @@
 
 use crate::adapter::{Adapter, Judged};
 use crate::clock::utc_at;
-use crate::connection::{Addresses, Connection, Decision, End, MAX_DECISIONS, Sample};
+use crate::connection::{Addresses, Connection, End, MAX_DECISIONS, Sample};
 use crate::options::Options;
 use crate::wire::{Command, Event, Nack, SLOTS, Start, flag, kind};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use whimbrel_cc::connection::Decision;
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Samples of all connections together. Beyond that, every time line becomes half as dense.
@@ -195,7 +196,7 @@ impl Live {
         if self.decisions.len() < MAX_DECISIONS {
             self.decisions.push(Decision {
                 time: judged.time,
-                seq: judged.seq,
+                sequence: judged.seq,
                 judged: judged.verdict,
                 actual,
             });
@@ -205,21 +206,13 @@ impl Live {
     /// Records a sample if one is due, or if it is the last. Returns how many were added.
     fn sample(&mut self, interval: Duration, last: bool) -> usize {
         let state = self.adapter.state();
-        if state.time < self.next_sample && !last {
+        if state.state.time < self.next_sample && !last {
             return 0;
         }
-        self.next_sample = state.time + interval;
+        self.next_sample = state.state.time + interval;
         self.samples.push(Sample {
-            time: state.time,
-            cwnd: state.cwnd,
-            ssthresh: state.ssthresh,
-            pacing_rate: state.pacing_rate,
-            phase: state.phase,
-            in_flight: state.in_flight,
-            rtt: state.rtt,
-            srtt: state.srtt,
-            acked: state.acked,
-            lost: state.lost,
+            state: state.state,
+            lost_packets: state.lost_packets,
             retransmits: state.retransmits,
         });
         1
@@ -236,7 +229,7 @@ impl Live {
             goodput: if active.is_zero() {
                 Rate::from_bits_per_sec(0)
             } else {
-                Rate::over(state.acked, active)
+                Rate::over(state.state.delivered, active)
             },
             end,
             dropped_events: self.adapter.dropped_events(),

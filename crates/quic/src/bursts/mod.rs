@@ -50,6 +50,7 @@ use ledger::Ledger;
 use std::time::Instant;
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_cc::burst_transport::{SpanNoise, bounded_rate};
+use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::{Bandwidth, BurstController, Setup};
 use whimbrel_units::{Bytes, Duration, Time};
@@ -167,8 +168,8 @@ impl BurstFlow {
         origin: Instant,
         monitor: Monitor,
     ) -> Self {
-        let classifies = controller.classifies_losses();
-        monitor.update(|s| s.verdicts = classifies.then(crate::Verdicts::default));
+        let EpisodeCounts { verdicts, .. } = EpisodeCounts::new(controller.classifies_losses());
+        monitor.update(|s| s.episodes.verdicts = verdicts);
         Self {
             controller,
             monitor,
@@ -451,23 +452,26 @@ impl BurstFlow {
 
     fn report(&self, now: Time, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
-            s.time = now;
-            s.cwnd = self.controller.flight();
-            s.pacing_rate = self.controller.plan().map(|plan| plan.rate);
-            s.phase = match self.phase {
-                Phase::Handshake | Phase::Opening { .. } => "opening",
-                Phase::Measuring { .. } => "measuring",
-                Phase::Sending => self.controller.phase(),
-                Phase::Halted { .. } => "halted",
-                Phase::Checking { .. } => "checking",
+            s.state = ConnectionState {
+                time: now,
+                cwnd: self.controller.flight(),
+                pacing_rate: self.controller.plan().map(|plan| plan.rate),
+                phase: match self.phase {
+                    Phase::Handshake | Phase::Opening { .. } => "opening",
+                    Phase::Measuring { .. } => "measuring",
+                    Phase::Sending => self.controller.phase(),
+                    Phase::Halted { .. } => "halted",
+                    Phase::Checking { .. } => "checking",
+                },
+                in_flight: Bytes::new(self.in_flight),
+                rtt: self.rtt.latest(),
+                srtt: self.srtt(),
+                rttvar: self.rtt.variation(),
+                min_rtt: self.rtt.min(),
+                delivered: Bytes::new(self.delivered),
+                lost: Bytes::new(self.lost),
+                ..s.state
             };
-            s.in_flight = Bytes::new(self.in_flight);
-            s.rtt = self.rtt.latest();
-            s.srtt = self.srtt();
-            s.rttvar = self.rtt.variation();
-            s.min_rtt = self.rtt.min();
-            s.delivered = Bytes::new(self.delivered);
-            s.lost = Bytes::new(self.lost);
             s.bursts = Some(self.state);
             count(s);
         });

@@ -2,8 +2,8 @@
 
 use super::BurstFlow;
 use crate::feedback::message::{Report, Share};
-use whimbrel_cc::BurstReport;
 use whimbrel_cc::burst_transport::bounded_rate;
+use whimbrel_cc::{BurstReport, Signal};
 use whimbrel_units::{Duration, Time};
 
 /// A held time is believed up to this: a burst is over after a silence of ten seconds at most.
@@ -115,9 +115,10 @@ impl BurstFlow {
             log.decision(at, Some(burst.number), response);
         }
         self.report(now, |s| {
-            s.delivery_rate = seen.share.map(|share| share.delivered).or(s.delivery_rate);
+            let rate = seen.share.map(|share| share.delivered);
+            s.state.delivery_rate = rate.or(s.state.delivery_rate);
             if let Some(response) = response {
-                s.episode(response, false);
+                s.episodes.count(Signal::Loss, &response);
             }
         });
     }

@@ -131,7 +131,11 @@ fn random_losses_are_told_from_congestion() {
             let mut transfer = Transfer::new("enhanced-aatp", &path, seed, 20_000_000);
             let took = transfer.run(60).expect("complete");
             assert!(took < most, "{loss}, seed {seed}: {took} s");
-            let verdicts = transfer.snapshot().verdicts.expect("it classifies");
+            let verdicts = transfer
+                .snapshot()
+                .episodes
+                .verdicts
+                .expect("it classifies");
             let all = verdicts.random + verdicts.congestion;
             assert!(
                 all > 5 && verdicts.congestion * 20 <= all,
@@ -178,7 +182,7 @@ fn a_halted_sender_probes_and_goes_on_at_its_rate() {
     let snapshot = transfer.snapshot();
     let bursts = snapshot.bursts.expect("bursts");
     assert_eq!(bursts.halts, 1);
-    assert_eq!(snapshot.verdicts.map(|v| v.congestion), Some(0));
+    assert_eq!(snapshot.episodes.verdicts.map(|v| v.congestion), Some(0));
     // 1.2 s of bursts before it halts, at 3750 packets a second, and four probes a second.
     let forth = transfer.network.forth();
     assert!(forth.sent - forth.arrived < 5000, "{forth:?}");
@@ -188,10 +192,10 @@ fn a_halted_sender_probes_and_goes_on_at_its_rate() {
 fn after_a_change_of_network_the_path_is_measured_again() {
     let mut transfer = Transfer::new("enhanced-aatp", &path(), 1, 20_000_000);
     transfer.network.run_until(Time::ZERO + ms(2000));
-    assert_ne!(transfer.snapshot().phase, "measuring");
+    assert_ne!(transfer.snapshot().state.phase, "measuring");
     transfer.network.change_client_network();
     transfer.network.run_until(Time::ZERO + ms(2100));
-    assert_eq!(transfer.snapshot().phase, "measuring");
+    assert_eq!(transfer.snapshot().state.phase, "measuring");
     let took = transfer.run(60).expect("complete");
     assert!(took < 4.5, "{took} s");
 }
@@ -213,7 +217,7 @@ fn shares(first: Priority, second: Priority) -> ([f64; 2], f64) {
         send(&mut network, client, server, 200_000_000);
     }
     let delivered = |monitors: &[Monitor]| -> Vec<f64> {
-        let bits = |m: &Monitor| m.snapshot().delivered.get() as f64 * 8.0;
+        let bits = |m: &Monitor| m.snapshot().state.delivered.get() as f64 * 8.0;
         monitors.iter().map(bits).collect()
     };
     network.run_until(Time::ZERO + ms(5000));
@@ -260,7 +264,11 @@ fn classifiers_by_jitter_know_when_packets_arrived() {
         path.forth.loss.random = "1 %".parse().expect("a probability");
         let mut transfer = Transfer::new(spec, &path, 1, 20_000_000);
         let took = transfer.run(60).expect("complete");
-        let verdicts = transfer.snapshot().verdicts.expect("it classifies");
+        let verdicts = transfer
+            .snapshot()
+            .episodes
+            .verdicts
+            .expect("it classifies");
         let all = verdicts.random + verdicts.congestion;
         assert!(verdicts.random * 10 > all * 9, "{spec}: {verdicts:?}");
         // CUBIC alone needs half a minute.
@@ -344,7 +352,11 @@ fn the_noise_floor_keeps_noise_from_deciding() {
     let mistaken = |spec: &str| {
         let mut transfer = Transfer::new(spec, &noisy(200, 1), 1, 20_000_000);
         transfer.run(120).expect("complete");
-        let verdicts = transfer.snapshot().verdicts.expect("it classifies");
+        let verdicts = transfer
+            .snapshot()
+            .episodes
+            .verdicts
+            .expect("it classifies");
         verdicts.congestion as f64 / (verdicts.congestion + verdicts.random) as f64
     };
     let (with, without) = (

@@ -4,9 +4,10 @@ use super::events::MOST;
 use super::over_time::series;
 use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use crate::measured::{Measured, Point};
+use crate::measured::Measured;
 use crate::quantity::{BYTES, RATES, unit_of};
 use whimbrel_cc::Verdict;
+use whimbrel_cc::connection::ConnectionState;
 use whimbrel_units::Time;
 
 /// Maximum number of points of a series.
@@ -21,8 +22,8 @@ const HIGHEST_RATE: f64 = 3.0;
 /// too few points.
 pub fn measured(connections: &[Measured]) -> Option<Figure> {
     let points = || connections.iter().flat_map(|c| &c.points);
-    let begin = points().map(|p| p.at).min()?;
-    let end = points().map(|p| p.at).max()?;
+    let begin = points().map(|p| p.time).min()?;
+    let end = points().map(|p| p.time).max()?;
     if end <= begin {
         return None;
     }
@@ -73,8 +74,8 @@ fn each(
 }
 
 /// One value of each point that has it.
-fn values(c: &Measured, of: impl Fn(&Point) -> Option<f64>) -> Vec<Place> {
-    let place = |p: &Point| Some([p.at.as_secs_f64(), of(p)?]);
+fn values(c: &Measured, of: impl Fn(&ConnectionState) -> Option<f64>) -> Vec<Place> {
+    let place = |p: &ConnectionState| Some([p.time.as_secs_f64(), of(p)?]);
     c.points.iter().filter_map(place).collect()
 }
 
@@ -102,7 +103,7 @@ fn cwnd(connections: &[Measured], marks: Vec<Series>) -> Panel {
     let top = top(&all);
     // A threshold that was never reached is far above all windows; they would become flat.
     all.extend(each(connections, Form::Dashed, ", ssthresh", |c| {
-        let fits = |p: &Point| {
+        let fits = |p: &ConnectionState| {
             p.ssthresh
                 .map(|s| s.get() as f64)
                 .filter(|s| *s <= 1.5 * top)
@@ -118,18 +119,21 @@ fn cwnd(connections: &[Measured], marks: Vec<Series>) -> Panel {
 fn marks(connections: &[Measured]) -> Vec<Series> {
     let of = |c: &Measured| -> Vec<Series> {
         let cwnd = |at: Time| {
-            let before = c.points.partition_point(|p| p.at <= at).saturating_sub(1);
+            let before = c.points.partition_point(|p| p.time <= at).saturating_sub(1);
             c.points.get(before).map_or(0.0, |p| p.cwnd.get() as f64)
         };
         let place = |at: Time| [at.as_secs_f64(), cwnd(at)];
         let judged = |verdict: Verdict| -> Vec<Place> {
-            let these = c.decisions.iter().filter(|d| d.verdict == verdict);
-            these.map(|d| place(d.at)).collect()
+            let these = c.decisions.iter().filter(|d| d.judged == verdict);
+            these.map(|d| place(d.time)).collect()
         };
         let (losses, kept) = if c.decisions.is_empty() {
             let pairs = c.points.iter().zip(c.points.iter().skip(1));
             let new = pairs.filter(|(before, after)| after.lost > before.lost);
-            (new.map(|(_, after)| place(after.at)).collect(), Vec::new())
+            (
+                new.map(|(_, after)| place(after.time)).collect(),
+                Vec::new(),
+            )
         } else {
             (judged(Verdict::Congestion), judged(Verdict::Random))
         };
@@ -151,7 +155,7 @@ fn rate(connections: &[Measured], time: (Time, Time)) -> Panel {
     let mut all = each(connections, Form::Line, "", |c| goodput(&c.points, time));
     let top = top(&all);
     all.extend(each(connections, Form::Dashed, ", pacing rate", |c| {
-        let rate = |p: &Point| Some(p.pacing_rate?.as_bits_per_sec() as f64);
+        let rate = |p: &ConnectionState| Some(p.pacing_rate?.as_bits_per_sec() as f64);
         let mut places = values(c, rate);
         for [_, y] in &mut places {
             *y = y.min(HIGHEST_RATE * top);
@@ -162,12 +166,12 @@ fn rate(connections: &[Measured], time: (Time, Time)) -> Panel {
 }
 
 /// The goodput in bit/s, as means over [`SPANS`] equal spans of the time.
-fn goodput(points: &[Point], (begin, end): (Time, Time)) -> Vec<Place> {
+fn goodput(points: &[ConnectionState], (begin, end): (Time, Time)) -> Vec<Place> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
     };
     let (from, to) = (begin.as_secs_f64(), end.as_secs_f64());
-    let (first, last) = (first.at.as_secs_f64(), last.at.as_secs_f64());
+    let (first, last) = (first.time.as_secs_f64(), last.time.as_secs_f64());
     let edge = |i: usize| from + (to - from) * i as f64 / SPANS as f64;
     let spans = (0..SPANS).map(|i| (edge(i).max(first), edge(i + 1).min(last)));
     spans
@@ -182,9 +186,9 @@ fn goodput(points: &[Point], (begin, end): (Time, Time)) -> Vec<Place> {
 }
 
 /// Bytes acknowledged until a time, linear between points.
-fn acked(points: &[Point], at: f64) -> f64 {
-    let next = points.partition_point(|p| p.at.as_secs_f64() < at);
-    let value = |p: &Point| (p.at.as_secs_f64(), p.acked.get() as f64);
+fn acked(points: &[ConnectionState], at: f64) -> f64 {
+    let next = points.partition_point(|p| p.time.as_secs_f64() < at);
+    let value = |p: &ConnectionState| (p.time.as_secs_f64(), p.delivered.get() as f64);
     match (
         next.checked_sub(1).and_then(|i| points.get(i)),
         points.get(next),
@@ -211,26 +215,25 @@ fn rtt(connections: &[Measured]) -> Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measured::Decision;
     use std::net::SocketAddr;
+    use whimbrel_cc::connection::Decision;
     use whimbrel_units::{Bytes, Duration, Rate};
 
-    fn point(ms: u64, acked: u64) -> Point {
-        Point {
-            at: Time::ZERO + Duration::from_millis(ms),
+    fn point(ms: u64, acked: u64) -> ConnectionState {
+        ConnectionState {
+            time: Time::ZERO + Duration::from_millis(ms),
             cwnd: Bytes::new(100_000),
-            ssthresh: None,
             pacing_rate: Some(Rate::from_bits_per_sec(1_000_000_000)),
             phase: "slow start",
             in_flight: Bytes::new(50_000),
             rtt: Duration::from_millis(20),
             srtt: Duration::from_millis(20),
-            acked: Bytes::new(acked),
-            lost: 0,
+            delivered: Bytes::new(acked),
+            ..ConnectionState::default()
         }
     }
 
-    fn connection(points: Vec<Point>) -> Measured {
+    fn connection(points: Vec<ConnectionState>) -> Measured {
         let address: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         Measured {
             protocol: "cerl".to_owned(),
@@ -276,10 +279,10 @@ mod tests {
     fn decisions_are_marks_on_the_window() {
         let mut c = connection([0, 100, 200].map(|ms| point(ms, ms)).to_vec());
         let decision = |ms, verdict| Decision {
-            at: Time::ZERO + Duration::from_millis(ms),
+            time: Time::ZERO + Duration::from_millis(ms),
             sequence: 7,
-            verdict,
-            truth: None,
+            judged: verdict,
+            actual: None,
         };
         c.decisions = vec![
             decision(50, Verdict::Random),

@@ -6,7 +6,7 @@
 //! `sequence_number`, `verdict` and, if the path reports it, `truth`.
 
 use super::qlog::{TRUTH, changed, changed_ms, changed_to, ms, record};
-use crate::measured::{Decision, Measured, Point};
+use crate::measured::Measured;
 use ::qlog::events::quic::{CongestionStateUpdated, ConnectionStarted, RecoveryMetricsUpdated};
 use ::qlog::events::{
     Event as QlogEvent, EventData, EventImportance, JsonEvent, QUIC_URI, TupleEndpointInfo,
@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use whimbrel_cc::Verdict;
+use whimbrel_cc::connection::{ConnectionState, Decision};
 use whimbrel_units::{Bytes, Rate, Time};
 
 /// Writes the log of a connection.
@@ -26,7 +27,7 @@ use whimbrel_units::{Bytes, Rate, Time};
 /// If the writer fails.
 pub fn measured(connection: &Measured, mut to: impl Write) -> io::Result<()> {
     head(connection, &mut to)?;
-    let begin = connection.points.first().map_or(Time::ZERO, |p| p.at);
+    let begin = connection.points.first().map_or(Time::ZERO, |p| p.time);
     let started = ConnectionStarted {
         local: endpoint(connection.local),
         remote: endpoint(connection.remote),
@@ -35,7 +36,7 @@ pub fn measured(connection: &Measured, mut to: impl Write) -> io::Result<()> {
     let mut decisions = connection.decisions.iter().peekable();
     let mut before = None;
     for point in &connection.points {
-        while let Some(decision) = decisions.next_if(|d| d.at <= point.at) {
+        while let Some(decision) = decisions.next_if(|d| d.time <= point.time) {
             judged(decision, &mut to)?;
         }
         state(point, before.replace(*point), &mut to)?;
@@ -108,7 +109,11 @@ fn event(at: Time, data: EventData, to: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes what changed since the point before.
-fn state(point: &Point, before: Option<Point>, to: &mut impl Write) -> io::Result<()> {
+fn state(
+    point: &ConnectionState,
+    before: Option<ConnectionState>,
+    to: &mut impl Write,
+) -> io::Result<()> {
     let metrics = RecoveryMetricsUpdated {
         smoothed_rtt: changed_ms(point.srtt, before.map(|p| p.srtt)),
         latest_rtt: changed_ms(point.rtt, before.map(|p| p.rtt)),
@@ -120,7 +125,7 @@ fn state(point: &Point, before: Option<Point>, to: &mut impl Write) -> io::Resul
         ..RecoveryMetricsUpdated::default()
     };
     if metrics != RecoveryMetricsUpdated::default() {
-        event(point.at, EventData::QuicMetricsUpdated(metrics), to)?;
+        event(point.time, EventData::QuicMetricsUpdated(metrics), to)?;
     }
     let word = |phase: &str| phase.replace(' ', "_");
     if before.is_some_and(|p| p.phase == point.phase) {
@@ -132,7 +137,11 @@ fn state(point: &Point, before: Option<Point>, to: &mut impl Write) -> io::Resul
         new: word(point.phase),
         trigger: None,
     };
-    event(point.at, EventData::QuicCongestionStateUpdated(updated), to)
+    event(
+        point.time,
+        EventData::QuicCongestionStateUpdated(updated),
+        to,
+    )
 }
 
 fn judged(decision: &Decision, to: &mut impl Write) -> io::Result<()> {
@@ -142,12 +151,12 @@ fn judged(decision: &Decision, to: &mut impl Write) -> io::Result<()> {
     };
     let mut data = Map::new();
     data.insert("sequence_number".to_owned(), json!(decision.sequence));
-    data.insert("verdict".to_owned(), json!(word(decision.verdict)));
-    if let Some(truth) = decision.truth {
+    data.insert("verdict".to_owned(), json!(word(decision.judged)));
+    if let Some(truth) = decision.actual {
         data.insert("truth".to_owned(), json!(word(truth)));
     }
     let event = JsonEvent {
-        time: ms(decision.at),
+        time: ms(decision.time),
         importance: EventImportance::Base,
         name: "whimbrel:loss_judged".to_owned(),
         data: Value::Object(data),
@@ -165,18 +174,14 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    fn point(ms: u64, cwnd: u64, phase: &'static str) -> Point {
-        Point {
-            at: at(ms),
+    fn point(ms: u64, cwnd: u64, phase: &'static str) -> ConnectionState {
+        ConnectionState {
+            time: at(ms),
             cwnd: Bytes::new(cwnd),
-            ssthresh: None,
-            pacing_rate: None,
             phase,
-            in_flight: Bytes::ZERO,
             rtt: Duration::from_millis(20),
             srtt: Duration::from_millis(21),
-            acked: Bytes::ZERO,
-            lost: 0,
+            ..ConnectionState::default()
         }
     }
 
@@ -193,10 +198,10 @@ mod tests {
                 point(300, 20_000, "congestion avoidance"),
             ],
             decisions: vec![Decision {
-                at: at(250),
+                time: at(250),
                 sequence: 77,
-                verdict: Verdict::Random,
-                truth: Some(Verdict::Congestion),
+                judged: Verdict::Random,
+                actual: Some(Verdict::Congestion),
             }],
         };
         let mut log = Vec::new();

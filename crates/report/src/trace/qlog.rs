@@ -53,8 +53,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use whimbrel_cc::Verdict;
 use whimbrel_sim::observe::{
-    Content, Ecn, End, Event, Fate, Finding, Judged, Lost, Observer, Packet, Segment, Stage, State,
-    What,
+    Content, Ecn, End, Event, Fate, Finding, Judged, Lost, Observer, Packet, RecoveryStage,
+    Segment, State, What,
 };
 use whimbrel_sim::{FlowSpec, Network, Traffic, run_observed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -718,9 +718,9 @@ pub(super) fn changed_to<T: PartialEq>(now: Option<T>, before: Option<T>) -> Opt
 /// `congestion_avoidance`).
 fn stage(state: &State) -> String {
     match state.stage {
-        Stage::Open | Stage::StartedAgain => state.phase.replace(' ', "_"),
-        Stage::Repair => "repair_without_reduction".to_owned(),
-        Stage::Recovery | Stage::Marked => "recovery".to_owned(),
+        RecoveryStage::Open | RecoveryStage::StartedAgain => state.phase.replace(' ', "_"),
+        RecoveryStage::Repair => "repair_without_reduction".to_owned(),
+        RecoveryStage::Recovery | RecoveryStage::Marked => "recovery".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::engine::packet::Packet;
 use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use crate::flow::report::{Ended, Measured, Report};
-use crate::observe::{Content, End, Stage, State, What};
+use crate::observe::{Content, End, RecoveryStage, State, What};
 use crate::outcome::{AatpOutcome, Distribution, FlowSample, LossCounts};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -158,7 +158,7 @@ impl Flow<Nodes> for Connection<'_> {
             rttvar: Duration::ZERO,
             min_rtt: Duration::ZERO,
             pacing_rate: controller.plan().map(|plan| plan.rate),
-            stage: Stage::Open,
+            stage: RecoveryStage::Open,
             phase: controller.phase(),
         };
         if self.state.replace(state) != Some(state) {

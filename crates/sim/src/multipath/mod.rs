@@ -175,9 +175,9 @@ impl<'a> Connection<'a> {
         self.data.on_timer(now);
         self.paths[path].count_window(now);
         let near = &mut self.paths[path].ends[0];
-        let timeouts = near.counters().timeouts;
+        let timeouts = near.counters().episodes.timeouts;
         near.on_timer(now, out);
-        if near.counters().timeouts > timeouts {
+        if near.counters().episodes.timeouts > timeouts {
             self.paths[path].hand_over();
         }
         self.send(now, out);

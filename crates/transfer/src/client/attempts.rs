@@ -82,7 +82,7 @@ impl Attempts {
             controller,
             lost_packets: if quic { self.lost_packets() } else { 0 },
             sent_packets: if quic { self.sent_packets } else { 0 },
-            min_rtt_ms: self.monitor.snapshot().min_rtt.as_millis_f64(),
+            min_rtt_ms: self.monitor.snapshot().state.min_rtt.as_millis_f64(),
             mtu_bytes: if quic { self.mtu } else { 0 },
             intervals: self.intervals.samples(),
         }
@@ -91,12 +91,12 @@ impl Attempts {
     /// Adds the last connection to the earlier ones.
     fn leave(&mut self) {
         let last = std::mem::take(&mut self.monitor).snapshot();
-        self.earlier.delivered += last.delivered.get();
+        self.earlier.delivered += last.state.delivered.get();
         self.earlier.lost_packets += std::mem::take(&mut self.lost_now);
-        self.earlier.episodes += last.episodes;
-        self.earlier.reductions += last.reductions;
-        self.earlier.timeouts += last.timeouts;
-        self.earlier.spurious += last.spurious;
+        self.earlier.episodes += last.episodes.episodes;
+        self.earlier.reductions += last.episodes.reductions;
+        self.earlier.timeouts += last.episodes.timeouts;
+        self.earlier.spurious += last.episodes.spurious;
     }
 
     /// Runs `task` on a connection; again on a new one, as the options say, if it failed for a
@@ -170,7 +170,7 @@ impl Attempts {
                 Ok(done) => break Ok(done),
                 Err(error) => error,
             };
-            let delivered = this.earlier.delivered + this.monitor.snapshot().delivered.get();
+            let delivered = this.earlier.delivered + this.monitor.snapshot().state.delivered.get();
             if delivered > before + MADE_PROGRESS {
                 back_off.reset();
                 worked = Instant::now();
@@ -252,7 +252,7 @@ impl Attempts {
                     this.intervals.take(&session.connection, &this.monitor, &this.earlier);
                 }
                 _ = tick.tick() => {
-                    let delivered = this.monitor.snapshot().delivered.get();
+                    let delivered = this.monitor.snapshot().state.delivered.get();
                     on_update(Update::Progress(progress(delivered)));
                     let position = session.queued.load(Ordering::Relaxed);
                     if std::mem::replace(&mut queued, position) != position && position > 0 {

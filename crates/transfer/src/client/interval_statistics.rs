@@ -61,7 +61,7 @@ impl IntervalStatistics {
         let Some((_, length)) = self.clock else {
             return;
         };
-        let now = monitor.snapshot();
+        let now = monitor.snapshot().state;
         let peer = connection.remote_address();
         let ip = if peer.is_some_and(|peer| peer.is_ipv4()) {
             20

@@ -95,7 +95,7 @@ async fn measure(client: &PipeClient, most: u64, time: Duration) -> Result<Probe
     let connection = client.connection();
     Ok(ProbeReport {
         samples,
-        min_rtt: client.monitor().snapshot().min_rtt.as_secs_f64(),
+        min_rtt: client.monitor().snapshot().state.min_rtt.as_secs_f64(),
         mtu: connection
             .path_stats(PathId::ZERO)
             .map_or(0, |path| path.current_mtu),
@@ -104,7 +104,7 @@ async fn measure(client: &PipeClient, most: u64, time: Duration) -> Result<Probe
 }
 
 fn sample(client: &PipeClient, started: Instant) -> ProbeSample {
-    let now = client.monitor().snapshot();
+    let now = client.monitor().snapshot().state;
     let path = client.connection().path_stats(PathId::ZERO);
     ProbeSample {
         at: started.elapsed().as_secs_f64(),

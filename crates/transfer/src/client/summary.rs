@@ -2,6 +2,7 @@
 
 use crate::connection::over_tcp::Transport;
 use serde::Serialize;
+use whimbrel_cc::connection::ConnectionState;
 use whimbrel_quic::Snapshot;
 use whimbrel_units::{Bytes, Duration};
 
@@ -174,8 +175,8 @@ pub struct TracePoint {
     pub delivered_bytes: u64,
 }
 
-impl From<whimbrel_quic::Sample> for TracePoint {
-    fn from(s: whimbrel_quic::Sample) -> Self {
+impl From<ConnectionState> for TracePoint {
+    fn from(s: ConnectionState) -> Self {
         Self {
             t_s: s.time.as_secs_f64(),
             cwnd_bytes: s.cwnd.get(),
@@ -188,7 +189,7 @@ impl From<whimbrel_quic::Sample> for TracePoint {
 
 impl VerdictCounts {
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
-        snapshot.verdicts.map(|v| Self {
+        snapshot.episodes.verdicts.map(|v| Self {
             congestion: v.congestion,
             random: v.random,
         })

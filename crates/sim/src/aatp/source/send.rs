@@ -46,7 +46,7 @@ impl Source {
         }
         let idle_since = *self.idle_since.get_or_insert(now);
         if idle_since + self.estimator.rto() <= now {
-            self.counters.timeouts += 1;
+            self.counters.episodes.timeouts += 1;
             self.estimator.back_off();
             self.idle_since = None;
             self.give_up_all();

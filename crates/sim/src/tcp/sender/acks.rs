@@ -1,12 +1,13 @@
 //! Processing of an acknowledgment: what it delivered, its RTT sample, and the episode that it
 //! ends.
 
+use super::Sender;
 use super::delivery::Delivery;
 use super::losses::Eifel;
-use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::network::Recovery;
 use whimbrel_cc::Ack;
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::delivery_rate::RateSample;
 use whimbrel_units::{Duration, Time};
 
@@ -47,7 +48,7 @@ impl Sender {
         }
         let (rate, round_start) = self.on_delivery(now, &delivery);
 
-        let reduced_before = self.phase.is_reducing();
+        let reduced_before = self.episodes.stage().is_reducing();
         if advanced {
             self.check_spurious(now, packet);
         }
@@ -60,13 +61,12 @@ impl Sender {
             let newest = delivery.newest.map_or(now, |segment| segment.sent);
             self.answer_for_marks(now, newest, in_flight_before);
         }
-        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
-            && self.mode != Recovery::NewReno
-        {
+        if self.episodes.stage().is_reducing() && self.mode != Recovery::NewReno {
             // `Sack` stands for simulators with RFC 6937, which treats every acknowledgment as
             // safe.
             let safe = self.mode.counts_sacks() || (advanced && self.rate.lost() == lost_before);
-            prr.on_ack(delivery.segments, self.board.in_flight(), safe);
+            self.prr
+                .on_ack(delivery.segments, self.board.in_flight(), safe);
         }
         if advanced {
             self.on_advance(now);
@@ -80,9 +80,9 @@ impl Sender {
             // A duplicate acknowledgment must not grow the window (RFC 5681 section 3.1), although
             // it may deliver data by SACK. It may while losses are repaired without a reduction, or
             // a NACKed segment is: then almost all acknowledgments are duplicates.
-            let reduced =
-                (reduced_before && !self.growth_at_recovery_end) || self.phase.is_reducing();
-            let suspicious = !advanced && self.phase.is_calm() && !self.excuses(self.board.una());
+            let stage = self.episodes.stage();
+            let reduced = (reduced_before && !self.growth_at_recovery_end) || stage.is_reducing();
+            let suspicious = !advanced && stage.is_calm() && !self.excuses(self.board.una());
             if self.subflow.is_some() {
                 self.tell_siblings(sample, round_start);
             }
@@ -160,23 +160,14 @@ impl Sender {
     #[inline(always)]
     fn on_advance(&mut self, now: Time) {
         let una = self.board.una();
-        if self.timed_out_una.is_some_and(|seg| una > seg) {
-            self.timed_out_una = None;
-        }
-        let over = match self.phase {
-            Phase::Open => false,
-            Phase::Repair { until }
-            | Phase::Recovery { until, .. }
-            | Phase::StartedAgain { until } => una >= until,
-            // The segment that carries CWR must be acknowledged.
-            Phase::Marked { until, .. } => una > until,
-        };
-        let partial = !over && matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. });
+        let over = self
+            .episodes
+            .on_progress(&mut *self.controller, now, una.into());
+        let stage = self.episodes.stage();
+        let partial = matches!(stage, RecoveryStage::Repair | RecoveryStage::Recovery);
         self.rtt.on_advance(now, una, partial);
-        if over || self.marks.end_kept(una) {
-            self.controller.on_recovery_end(now);
+        if over {
             self.record.end(now);
-            self.phase = Phase::Open;
             self.eifel = Eifel::Off;
             self.duplicates.reset();
         }
@@ -184,7 +175,7 @@ impl Sender {
             self.restart_rto(now);
         }
         self.rack
-            .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
+            .rearm_probe(now, &self.board, &self.rtt, stage.is_calm());
     }
 
     pub(super) fn restart_rto(&mut self, now: Time) {

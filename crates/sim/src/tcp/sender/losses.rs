@@ -1,14 +1,15 @@
-//! Processing of losses: episodes, the verdict of the controller and the truth, undoing of spurious
-//! reductions, and the retransmission timer.
+//! Processing of losses: what becomes an episode, the verdict of the controller and the truth, the
+//! detection of spurious reductions, and the retransmission timer.
 
+use super::Sender;
 use super::prr::Prr;
 use super::record::Note;
-use super::{Phase, Sender};
 use crate::engine::packet::Packet;
 use crate::network::{Recovery, SsthreshFrom};
 use crate::outcome::{LossEpisode, Truth};
 use std::cmp::Reverse;
-use whimbrel_cc::{FastRecovery, Loss, LostPacket, Signal, Timeout};
+use whimbrel_cc::connection::RecoveryStage;
+use whimbrel_cc::{Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Time};
 
@@ -22,6 +23,18 @@ pub(super) enum Eifel {
     Armed,
     /// That segment was retransmitted at this time.
     Retransmitted(Time),
+}
+
+/// A loss that the controller is to judge.
+struct FoundLoss {
+    /// The lowest lost segment.
+    seg: u32,
+    /// When it was sent.
+    sent: Time,
+    /// The true cause.
+    truth: Truth,
+    /// The flight before the acknowledgment that revealed it, in segments.
+    flight: u32,
 }
 
 impl Sender {
@@ -50,60 +63,95 @@ impl Sender {
         });
     }
 
-    /// Invoked when losses are found outside of a recovery: queries the controller and begins a
-    /// recovery or a repair. `lost_seg` is the lowest lost segment, `truth` the true cause.
-    pub(super) fn begin_episode(&mut self, now: Time, lost_seg: u32, truth: Truth, flight: u32) {
-        if let Phase::Marked { prr, .. } = self.phase {
-            // The window was already reduced for this window of data (RFC 3168 section 6.1.2).
-            let until = self.board.next();
-            self.phase = Phase::Recovery { until, prr };
-            return;
-        }
-        self.marks.forget_kept();
-        let again = matches!(self.phase, Phase::Repair { .. });
-        let lost = self.board.lost().max(1);
-        let loss = Loss {
-            now,
-            signal: Signal::Loss,
-            in_flight: self.reduced_from(flight),
-            lost: self.bytes(lost),
-            lost_order: u64::from(lost_seg),
-            next_order: u64::from(self.board.next()),
-            sent: self.board.get(lost_seg).sent,
-            ece: self.marks.echoed,
-            truth: self.oracle.verdict(truth),
-        };
-        let episode = self.episode(now, flight);
-        let response = self.controller.on_loss(&loss);
-        self.counters.count_episode(&response, truth);
-        self.record.note(Note::Judged(lost_seg, truth, response));
-        self.record.begin(LossEpisode {
-            reduced: response.reduced,
-            ..episode
-        });
+    /// Invoked when losses are found: queries the controller and begins a recovery or a repair,
+    /// unless they belong to an open reduction. `lost_seg` is the lowest lost segment, `truth` the
+    /// true cause. Returns whether they did not belong to a reduction for losses.
+    pub(super) fn begin_episode(
+        &mut self,
+        now: Time,
+        lost_seg: u32,
+        truth: Truth,
+        flight: u32,
+    ) -> bool {
+        let stage = self.episodes.stage();
         let until = self.board.next();
-        self.phase = match (response.reduced, self.controller.fast_recovery()) {
-            (false, _) => Phase::Repair { until },
-            (true, FastRecovery::Never) => {
-                self.marks.answered(until);
-                self.start_again(now);
-                return;
+        match stage {
+            RecoveryStage::Open | RecoveryStage::Repair => {}
+            RecoveryStage::Recovery | RecoveryStage::StartedAgain => return false,
+            RecoveryStage::Marked => {
+                self.episodes.repair_marked(until.into());
+                return true;
             }
-            (true, FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck) => {
-                self.marks.answered(until);
-                self.arm_eifel(lost_seg);
-                Phase::Recovery {
-                    until,
-                    prr: Prr::begin(self.cwnd(), flight),
-                }
-            }
+        }
+        let found = FoundLoss {
+            seg: lost_seg,
+            sent: self.board.get(lost_seg).sent,
+            truth,
+            flight,
         };
+        let lost = self.board.lost().max(1);
+        if self.judge(now, found, self.reduced_from(flight), lost, false) {
+            self.marks.answered(until);
+        }
+        match self.episodes.stage() {
+            RecoveryStage::StartedAgain => {
+                self.start_again(now);
+                return true;
+            }
+            RecoveryStage::Recovery => {
+                self.arm_eifel(lost_seg);
+                self.prr = Prr::begin(self.cwnd(), flight);
+            }
+            RecoveryStage::Open | RecoveryStage::Repair | RecoveryStage::Marked => {}
+        }
         self.rtt.on_loss();
-        if self.rtt.is_coarse() && !again {
+        if self.rtt.is_coarse() && stage == RecoveryStage::Open {
             // `reset_rtx_timer()` of ns-2; RFC 6298 restarts the timer for new data only. The next
             // hole of a repair is a partial acknowledgment, which does not (RFC 6582 section 4).
             self.restart_rto(now);
         }
+        true
+    }
+
+    /// Queries the controller about an episode of loss, and records it. `in_flight` and `lost`
+    /// segments are what the controller is told. `repaired`: the loss was repaired before it was
+    /// detected. Returns whether the controller reduced the window.
+    fn judge(
+        &mut self,
+        now: Time,
+        found: FoundLoss,
+        in_flight: Bytes,
+        lost: u32,
+        repaired: bool,
+    ) -> bool {
+        let FoundLoss { seg, truth, .. } = found;
+        let (una, next) = (self.board.una().into(), self.board.next().into());
+        let loss = Loss {
+            now,
+            signal: Signal::Loss,
+            in_flight,
+            lost: self.bytes(lost),
+            lost_order: seg.into(),
+            next_order: next,
+            sent: found.sent,
+            ece: self.marks.echoed,
+            truth: self.oracle.verdict(truth),
+        };
+        let episode = self.episode(now, found.flight);
+        let controller = &mut *self.controller;
+        let response = if repaired {
+            self.episodes.on_repaired_loss(controller, &loss, una)
+        } else {
+            self.episodes.on_loss(controller, &loss, next)
+        };
+        self.counters.count_episode(&response, truth);
+        self.record.note(Note::Judged(seg, truth, response));
+        self.record.begin(LossEpisode {
+            reduced: response.reduced,
+            ended: repaired.then_some(now),
+            ..episode
+        });
+        response.reduced
     }
 
     /// From how many bytes a reduction is computed.
@@ -149,9 +197,6 @@ impl Sender {
             }
         }
         self.rtt.on_loss();
-        self.phase = Phase::StartedAgain {
-            until: self.board.next(),
-        };
         self.duplicates.on_start_again(self.board.next());
     }
 
@@ -178,13 +223,13 @@ impl Sender {
         if packet.echo >= retransmitted {
             return;
         }
-        self.counters.spurious += 1;
-        self.controller.on_spurious(now);
+        let una = self.board.una();
+        self.counters.episodes.spurious += 1;
+        self.episodes
+            .on_spurious(&mut *self.controller, now, una.into());
         self.record.note(Note::TakenBack);
         self.record.end(now);
-        self.phase = Phase::Open;
-        self.timed_out_una = None;
-        for seg in self.board.una()..self.board.next() {
+        for seg in una..self.board.next() {
             // A NACKed segment that waits for its retransmission stays marked.
             let owed = self.nacks.as_ref().is_some_and(|nacks| nacks.waits(seg));
             if !owed {
@@ -198,33 +243,19 @@ impl Sender {
     /// Invoked when a tail loss probe has repaired a loss before it was detected: the controller is
     /// notified of the loss (RFC 8985 section 7.4.2).
     pub(super) fn loss_repaired_by_probe(&mut self, now: Time, seg: u32, sent: Time, truth: Truth) {
-        if !matches!(self.phase, Phase::Open) {
+        if self.episodes.stage() != RecoveryStage::Open {
             return;
         }
         let flight = self.board.in_flight() + 1;
-        let episode = self.episode(now, flight);
-        let response = self.controller.on_loss(&Loss {
-            now,
-            signal: Signal::Loss,
-            in_flight: self.bytes(flight),
-            lost: self.bytes(1),
-            lost_order: u64::from(seg),
-            next_order: u64::from(self.board.next()),
+        let found = FoundLoss {
+            seg,
             sent,
-            ece: self.marks.echoed,
-            truth: self.oracle.verdict(truth),
-        });
-        self.counters.count_episode(&response, truth);
-        self.record.note(Note::Judged(seg, truth, response));
-        self.record.begin(LossEpisode {
-            reduced: response.reduced,
-            ended: Some(now),
-            ..episode
-        });
-        if response.reduced {
+            truth,
+            flight,
+        };
+        if self.judge(now, found, self.bytes(flight), 1, true) {
             self.marks.answered(self.board.next());
         }
-        self.controller.on_recovery_end(now);
     }
 
     /// Records the true cause of the drop of a transmission.
@@ -248,9 +279,8 @@ impl Sender {
     fn on_rto(&mut self, now: Time) {
         let una = self.board.una();
         let flight = self.board.in_flight().max(1);
-        let repeated = self.timed_out_una == Some(una);
-        self.timed_out_una = Some(una);
-        self.counters.timeouts += 1;
+        self.counters.episodes.timeouts += 1;
+        let repeated = self.episodes.times_out_again(una.into());
         self.record.note(Note::TimedOut);
         self.record.begin(LossEpisode {
             reduced: true,
@@ -258,12 +288,13 @@ impl Sender {
             ..self.episode(now, flight)
         });
         self.marks.answered(self.board.next());
-        self.controller.on_timeout(&Timeout {
+        let timeout = Timeout {
             now,
             in_flight: self.reduced_from(flight),
             repeated: repeated && self.ssthresh_from == SsthreshFrom::Flight,
             next_order: u64::from(self.board.next()),
-        });
+        };
+        self.episodes.on_timeout(&mut *self.controller, &timeout);
         self.start_again(now);
         self.rtt.back_off();
         self.rack.on_timeout();

@@ -14,8 +14,9 @@
 //! since otherwise all later acknowledgments would echo the old mark, and the controller is queried
 //! again after one window of data. (Algorithms like DCTCP use the mark of each acknowledgment.)
 
+use super::Sender;
 use super::prr::Prr;
-use super::{Phase, Sender};
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::{Loss, Signal};
 use whimbrel_units::{Bytes, Time};
 
@@ -30,8 +31,6 @@ pub(super) struct Marks {
     cwr_due: bool,
     /// No further response before this segment is acknowledged.
     answered_until: u32,
-    /// The controller kept its window for the last mark, and that window of data is not over.
-    kept: bool,
 }
 
 impl Marks {
@@ -41,7 +40,6 @@ impl Marks {
             echoed: false,
             cwr_due: false,
             answered_until: 0,
-            kept: false,
         }
     }
 
@@ -49,26 +47,11 @@ impl Marks {
     pub fn answered(&mut self, next: u32) {
         self.cwr_due = self.on;
         self.answered_until = next;
-        self.kept = false;
-    }
-
-    /// Invoked when a loss episode begins: the controller is notified of the end of that episode
-    /// instead.
-    pub fn forget_kept(&mut self) {
-        self.kept = false;
     }
 
     /// Whether the new segment that is sent carries CWR.
     pub fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_due)
-    }
-
-    /// Whether the acknowledgment of all data below `una` ends the window of data of a mark for
-    /// which the window was kept.
-    pub fn end_kept(&mut self, una: u32) -> bool {
-        let over = self.kept && una > self.answered_until;
-        self.kept &= !over;
-        over
     }
 }
 
@@ -77,33 +60,37 @@ impl Sender {
     /// was a response for this window of data. `sent` is when the newest acknowledged segment was
     /// sent, `flight` the flight before the acknowledgment.
     pub(super) fn answer_for_marks(&mut self, now: Time, sent: Time, flight: u32) {
-        let answered = !matches!(self.phase, Phase::Open | Phase::Repair { .. });
-        let una = self.board.una();
-        if answered || una <= self.marks.answered_until {
+        let repairing = match self.episodes.stage() {
+            RecoveryStage::Open => false,
+            RecoveryStage::Repair => true,
+            RecoveryStage::Recovery | RecoveryStage::Marked | RecoveryStage::StartedAgain => return,
+        };
+        let (una, next) = (self.board.una(), self.board.next());
+        if una <= self.marks.answered_until {
             return;
         }
-        let until = self.board.next();
-        let response = self.controller.on_loss(&Loss {
+        let loss = Loss {
             now,
             signal: Signal::Ecn,
             in_flight: self.bytes(flight),
             lost: Bytes::ZERO,
             lost_order: u64::from(una),
-            next_order: u64::from(until),
+            next_order: u64::from(next),
             sent,
             ece: true,
             truth: None,
-        });
-        self.counters.mark_episodes += 1;
-        self.marks.answered(until);
-        if !response.reduced {
-            self.marks.kept = matches!(self.phase, Phase::Open);
-            return;
-        }
-        let prr = Prr::begin(self.cwnd(), flight);
-        self.phase = match self.phase {
-            Phase::Repair { .. } => Phase::Recovery { until, prr },
-            _ => Phase::Marked { until, prr },
         };
+        let repaired = self.episodes.until();
+        // Without a repair, the segment that carries CWR must be acknowledged.
+        let until = u64::from(next) + u64::from(!repairing);
+        let controller = &mut *self.controller;
+        let response = self.episodes.on_loss(controller, &loss, until);
+        self.counters.episodes.count(Signal::Ecn, &response);
+        self.marks.answered(next);
+        if response.reduced {
+            self.prr = Prr::begin(self.cwnd(), flight);
+        } else if repairing {
+            self.episodes.end_at(repaired);
+        }
     }
 }

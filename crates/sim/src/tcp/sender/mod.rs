@@ -4,13 +4,12 @@
 //! recovery modes. The modes that detect losses are in [`newreno`] (RFC 6582), [`sack`] (RFC 6675)
 //! and [`rack`] (RFC 8985).
 //!
-//! A loss for which the controller does not reduce the window (a loss classifier took it for random
-//! loss) is repaired, but starts no recovery in the sense of RFC 5681: the window keeps growing,
-//! and the controller decides about each further loss. Otherwise a flow at 1 % loss with a window
-//! of some hundreds of segments would always be in recovery, with a frozen window. After a
-//! reduction, further losses of the same window belong to the same episode.
+//! When an episode of loss begins and ends, and what the controller learns of it, is decided by
+//! [`LossEpisodes`], as in every transport.
 
 mod acks;
+#[cfg(test)]
+mod contract_tests;
 mod delivery;
 mod losses;
 mod marks;
@@ -27,7 +26,7 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Nack, Oracle, Recovery, SsthreshFrom, TcpSettings};
-use crate::observe::{End, Stage, State};
+use crate::observe::{End, State};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
@@ -46,55 +45,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use subflow::Subflow;
 pub(crate) use subflow::{Departed, Mapping};
+use whimbrel_cc::connection::{LossEpisodes, RecoveryStage};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Growth, Setup, Spec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
-
-/// The loss recovery state of a sender.
-#[derive(Debug, Clone, Copy)]
-enum Phase {
-    /// No loss is being repaired.
-    Open,
-    /// Losses are being repaired without a reduction of the window.
-    Repair {
-        /// The first segment that was not yet sent when it began. It ends when all segments below
-        /// are acknowledged.
-        until: u32,
-    },
-    /// Fast recovery: the window was reduced, and losses are being repaired.
-    Recovery {
-        /// As above.
-        until: u32,
-        /// Shrinks the flight to ssthresh. NewReno mode inflates the window instead.
-        prr: Prr,
-    },
-    /// The window was reduced for marks, and no segment is missing.
-    Marked {
-        /// The first segment that was not yet sent when it began. It ends when that segment is
-        /// acknowledged.
-        until: u32,
-        /// As above.
-        prr: Prr,
-    },
-    /// The retransmission timer expired, or the algorithm has no fast recovery: all segments are
-    /// retransmitted in slow start.
-    StartedAgain {
-        /// As above.
-        until: u32,
-    },
-}
-
-impl Phase {
-    /// No segment is known to be missing.
-    fn is_calm(self) -> bool {
-        matches!(self, Self::Open | Self::Marked { .. })
-    }
-
-    /// The flight is shrinking to a reduced window.
-    fn is_reducing(self) -> bool {
-        matches!(self, Self::Recovery { .. } | Self::Marked { .. })
-    }
-}
 
 /// The sending half of a TCP endpoint.
 ///
@@ -115,7 +69,6 @@ pub(crate) struct Sender {
     /// The round trip of the RTT estimator ends when all segments below are acknowledged.
     rtt_round_ends: Option<u32>,
     pacer: Pacer,
-    phase: Phase,
     /// Total number of segments to send; `u32::MAX`: endless.
     total: u32,
     /// Payload of the last segment.
@@ -136,6 +89,10 @@ pub(crate) struct Sender {
     /// When pacing would allow the next segment, the window would not.
     waits_for_window: bool,
     marks: Marks,
+    episodes: LossEpisodes,
+    /// Shrinks the flight to ssthresh while [`LossEpisodes::stage`] is reducing. NewReno mode
+    /// inflates the window instead.
+    prr: Prr,
     /// State of NACKs; `None`: they are off.
     nacks: Option<Box<Nacks>>,
     /// State of a subflow of a multipath connection.
@@ -185,10 +142,11 @@ impl Sender {
         );
         Self {
             counters: SenderCounters::new(controller.classifies_losses()),
+            episodes: LossEpisodes::new(true),
+            prr: Prr::begin(0, 0),
             controller,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(settings),
-            phase: Phase::Open,
             mode: settings.recovery,
             duplicates: DuplicateAcks::default(),
             sack: SackJudge::default(),
@@ -245,8 +203,8 @@ impl Sender {
 
     /// The window that the transport applies: the controller's, with NewReno's inflation.
     pub fn effective_cwnd(&self) -> Bytes {
-        match (self.mode, self.phase) {
-            (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
+        match (self.mode, self.episodes.stage()) {
+            (Recovery::NewReno, RecoveryStage::Repair | RecoveryStage::Recovery) => {
                 self.bytes(self.duplicates.inflated(self.cwnd()))
             }
             _ => self.controller.cwnd(),
@@ -305,13 +263,7 @@ impl Sender {
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min_rtt(),
             pacing_rate: self.controller.pacing_rate(),
-            stage: match self.phase {
-                Phase::Open => Stage::Open,
-                Phase::Repair { .. } => Stage::Repair,
-                Phase::Recovery { .. } => Stage::Recovery,
-                Phase::Marked { .. } => Stage::Marked,
-                Phase::StartedAgain { .. } => Stage::StartedAgain,
-            },
+            stage: self.episodes.stage(),
             phase: self.controller.phase(),
         }
     }
@@ -402,7 +354,7 @@ pub(crate) struct Sending {
     new: bool,
 }
 
-/// A deadline of which [`Time::MAX`] is never.
+/// A deadline as an option: [`Time::MAX`] means none.
 pub(crate) fn if_finite(deadline: Time) -> Option<Time> {
     (deadline < Time::MAX).then_some(deadline)
 }

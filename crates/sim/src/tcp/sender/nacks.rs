@@ -140,7 +140,7 @@ impl Sender {
         let later = |newest: u32| newest.wrapping_sub(segment.transmission) as i32 > 0;
         // Without SACK: more segments have arrived beyond the first hole than lie between it and
         // this segment.
-        let arrived = self.duplicates.arrived(self.phase.is_calm());
+        let arrived = self.duplicates.arrived(self.episodes.stage().is_calm());
         let passed =
             !segment.retransmitted() && arrived > (seg - self.board.una()).saturating_sub(1);
         let of_earlier = match self.timestamps {

@@ -15,11 +15,12 @@
 //! A hole that a partial acknowledgment shows while the window was not reduced is a loss of its
 //! own, and the controller decides about it.
 
+use super::Sender;
 use super::scoreboard::Scoreboard;
-use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
 use whimbrel_cc::FastRecovery;
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_units::Time;
 
 /// DupThresh of RFC 5681.
@@ -117,7 +118,8 @@ impl Sender {
     }
 
     fn newreno_on_duplicate(&mut self, now: Time, in_flight: u32) {
-        let excused = self.phase.is_calm() && self.excuses(self.board.una());
+        let stage = self.episodes.stage();
+        let excused = stage.is_calm() && self.excuses(self.board.una());
         let d = &mut self.duplicates;
         if excused {
             // It only shows that a packet has left the network.
@@ -126,11 +128,11 @@ impl Sender {
             return;
         }
         d.count += 1;
-        match self.phase {
-            Phase::Repair { .. } | Phase::Recovery { .. } => d.inflation += 1,
+        match stage {
+            RecoveryStage::Repair | RecoveryStage::Recovery => d.inflation += 1,
             // Strictly greater (RFC 6582 section 3.2 step 2): segments that were sent twice cause
             // duplicates of their own.
-            Phase::Open | Phase::Marked { .. }
+            RecoveryStage::Open | RecoveryStage::Marked
                 if d.count == THRESHOLD && d.recover.is_none_or(|r| self.board.una() > r) =>
             {
                 // Segments of limited transmit are not part of the flight (RFC 3042, RFC 5681
@@ -141,14 +143,15 @@ impl Sender {
                 d.inflation += i64::from(THRESHOLD);
                 self.newreno_found_hole(now, flight);
             }
-            Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {}
+            RecoveryStage::Open | RecoveryStage::Marked | RecoveryStage::StartedAgain => {}
         }
     }
 
     fn newreno_on_new_ack(&mut self, now: Time, ack: u32, acked: u32) {
-        let until = match self.phase {
-            Phase::Repair { until } | Phase::Recovery { until, .. } => until,
-            Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {
+        let stage = self.episodes.stage();
+        match stage {
+            RecoveryStage::Repair | RecoveryStage::Recovery => {}
+            RecoveryStage::Open | RecoveryStage::Marked | RecoveryStage::StartedAgain => {
                 self.duplicates.count = 0;
                 // The acknowledged segments, except the one that filled the hole, were counted as
                 // inflation.
@@ -158,16 +161,12 @@ impl Sender {
                 d.inflation = if any { left.max(0) } else { 0 };
                 return;
             }
-        };
-        if ack >= until {
+        }
+        if u64::from(ack) >= self.episodes.until() {
             return; // A full acknowledgment: the caller ends the recovery.
         }
-        if let (
-            Phase::Recovery { until, .. } | Phase::Repair { until },
-            FastRecovery::UntilFirstAck,
-        ) = (&mut self.phase, self.controller.fast_recovery())
-        {
-            *until = ack;
+        if self.controller.fast_recovery() == FastRecovery::UntilFirstAck {
+            self.episodes.end_at(ack.into());
             self.duplicates.recover = None;
             return;
         }
@@ -177,7 +176,7 @@ impl Sender {
         let hole = self.board.una();
         if self.excuses(hole) {
             // It was retransmitted for its NACK.
-        } else if let Phase::Repair { .. } = self.phase {
+        } else if stage == RecoveryStage::Repair {
             let flight = self.board.in_flight();
             let inflation = self.duplicates.inflation;
             self.newreno_found_hole(now, flight);
@@ -202,7 +201,8 @@ impl Sender {
             self.report_lost(now, hole);
         }
         self.begin_episode(now, hole, truth, flight);
-        if matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. }) {
+        let stage = self.episodes.stage();
+        if matches!(stage, RecoveryStage::Repair | RecoveryStage::Recovery) {
             self.duplicates.recover = Some(self.board.next());
             self.duplicates.retransmit = nacked.is_none().then_some(hole);
         }

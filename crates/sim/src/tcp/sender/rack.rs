@@ -8,9 +8,9 @@
 //! segment that may be lost; here it is armed for the first one and then for the next, so that each
 //! loss is detected when it is due.
 
+use super::Sender;
 use super::delivery::Delivery;
 use super::scoreboard::{Scoreboard, Segment};
-use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
 use crate::rtt::RttEstimator;
@@ -276,7 +276,7 @@ impl Sender {
     /// [`Self::rack_detect`], when any transmission may be lost.
     #[inline(never)]
     fn rack_check(&mut self, now: Time, newest: u32, in_flight: u32) {
-        let repairing = !self.phase.is_calm();
+        let repairing = !self.episodes.stage().is_calm();
         let wait = self.rack.rtt
             + self
                 .rack
@@ -308,11 +308,10 @@ impl Sender {
             }
             self.rack.transmissions.pop_front();
         }
-        if let (Some((seg, truth)), Phase::Open | Phase::Marked { .. } | Phase::Repair { .. }) =
-            (found, self.phase)
+        if let Some((seg, truth)) = found
+            && self.begin_episode(now, seg, truth, in_flight)
         {
             self.rack.on_episode();
-            self.begin_episode(now, seg, truth, in_flight);
         }
     }
 

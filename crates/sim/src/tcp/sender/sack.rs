@@ -7,9 +7,10 @@
 //! With [`Recovery::Fack`] a segment is lost when the highest SACKed one is more than three
 //! segments above it, however many arrived in between.
 
-use super::{Phase, Sender};
+use super::Sender;
 use crate::network::Recovery;
 use crate::outcome::Truth;
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_units::Time;
 
 /// State of SACK-based recovery.
@@ -18,7 +19,7 @@ pub(super) struct SackJudge {
     /// All segments below this one were judged: SACKed, lost, or retransmitted.
     below: u32,
     /// `until` of the recovery whose rescue retransmission was sent (NextSeg rule 4).
-    rescued_until: u32,
+    rescued_until: u64,
 }
 
 /// DupThresh of RFC 6675.
@@ -28,7 +29,7 @@ impl Sender {
     pub(super) fn sack_on_ack(&mut self, now: Time, in_flight: u32) {
         // During StartedAgain all segments are marked already, and RFC 6675 section 5.1 lets no
         // recovery begin.
-        if matches!(self.phase, Phase::StartedAgain { .. }) {
+        if self.episodes.stage() == RecoveryStage::StartedAgain {
             return;
         }
         let ranges = self.board.ranges();
@@ -55,9 +56,7 @@ impl Sender {
             found = Some(found.map_or((seg, truth), |(first, t)| (first, t.max(truth))));
         }
         self.sack.below = from.max(boundary);
-        if let (Some((first, truth)), Phase::Open | Phase::Marked { .. } | Phase::Repair { .. }) =
-            (found, self.phase)
-        {
+        if let Some((first, truth)) = found {
             self.begin_episode(now, first, truth, in_flight);
         }
     }
@@ -66,12 +65,10 @@ impl Sender {
     /// sent, the lowest hole below the highest SACKed segment, or, once in a recovery, the last
     /// segment.
     pub(super) fn sack_extra_segment(&mut self) -> Option<u32> {
-        let Phase::Recovery { until, .. } = self.phase else {
-            return None;
-        };
-        if self.may_send_new() {
+        if self.episodes.stage() != RecoveryStage::Recovery || self.may_send_new() {
             return None;
         }
+        let until = self.episodes.until();
         let untried = |seg: &u32| {
             let segment = self.board.get(*seg);
             !segment.sacked && !segment.retransmitted()

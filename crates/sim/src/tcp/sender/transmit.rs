@@ -2,10 +2,11 @@
 
 use super::losses::Eifel;
 use super::scoreboard::{Again, Segment};
-use super::{Phase, Sender, Sending, Transmission};
+use super::{Sender, Sending, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;
 use std::cmp::Reverse;
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_units::{Bytes, Time};
 
 impl Sender {
@@ -27,12 +28,12 @@ impl Sender {
         let in_flight = self.board.in_flight();
         match self.mode {
             Recovery::NewReno => self.newreno_window_open(in_flight, cwnd),
-            Recovery::Sack | Recovery::Fack | Recovery::Rack => match &self.phase {
-                Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } => prr.allowance() > 0,
-                Phase::Open if !self.limited_transmit => {
+            Recovery::Sack | Recovery::Fack | Recovery::Rack => match self.episodes.stage() {
+                RecoveryStage::Recovery | RecoveryStage::Marked => self.prr.allowance() > 0,
+                RecoveryStage::Open if !self.limited_transmit => {
                     self.is_below(cwnd, in_flight + self.board.sacked())
                 }
-                Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => {
+                RecoveryStage::Open | RecoveryStage::Repair | RecoveryStage::StartedAgain => {
                     self.is_below(cwnd, in_flight)
                 }
             },
@@ -50,15 +51,15 @@ impl Sender {
     /// The same in NewReno's mode.
     fn newreno_window_open(&self, in_flight: u32, cwnd: Bytes) -> bool {
         let cwnd = self.in_segments(cwnd);
-        match self.phase {
-            Phase::Repair { .. } | Phase::Recovery { .. } => {
+        match self.episodes.stage() {
+            RecoveryStage::Repair | RecoveryStage::Recovery => {
                 in_flight < self.duplicates.inflated(cwnd)
             }
-            Phase::Open | Phase::Marked { .. } => {
+            RecoveryStage::Open | RecoveryStage::Marked => {
                 let limit = if self.limited_transmit { 2 } else { 0 };
                 in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
             }
-            Phase::StartedAgain { .. } => in_flight < cwnd,
+            RecoveryStage::StartedAgain => in_flight < cwnd,
         }
     }
 
@@ -97,8 +98,8 @@ impl Sender {
             self.waits_for_window = !self.window_open(cwnd) && self.only_window_matters();
         }
         if sending.new {
-            self.rack
-                .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
+            let calm = self.episodes.stage().is_calm();
+            self.rack.rearm_probe(now, &self.board, &self.rtt, calm);
         }
     }
 
@@ -248,10 +249,8 @@ impl Sender {
             self.rack.on_sent(seg, self.transmissions);
         }
         self.transmissions = self.transmissions.wrapping_add(1);
-        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
-            && !nacked
-        {
-            prr.on_sent();
+        if self.episodes.stage().is_reducing() && !nacked {
+            self.prr.on_sent();
         }
         let payload = match &mut self.subflow {
             Some(subflow) => subflow.payload(seg, self.board.una()),

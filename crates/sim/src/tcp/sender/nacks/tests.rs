@@ -3,9 +3,9 @@
 use super::*;
 use crate::engine::packet::{Block, Flags};
 use crate::network::{Recovery, TcpSettings};
-use crate::tcp::sender::Phase;
 use proptest::prelude::*;
 use std::ops::Range;
+use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_net::DropCause;
 use whimbrel_units::Bytes;
 
@@ -130,7 +130,7 @@ fn a_spurious_timeout_leaves_no_lost_segment_unqueued() {
     assert_eq!(leave(&mut sender, at(5_000)), [0]);
     // The original arrives late: nothing was lost.
     let sent = echoing(&mut sender, at(5_001), at(0), 1, 0..0);
-    assert_eq!(sender.counters.spurious, 1);
+    assert_eq!(sender.counters.episodes.spurious, 1);
     assert_eq!(
         sender.board.lost(),
         0,
@@ -159,7 +159,7 @@ fn without_sack_each_duplicate_of_a_nacked_hole_lets_one_leave() {
     // 18 are in flight.
     assert_eq!(ack(&mut sender, at(200), 10, 0..0), [19, 20, 21]);
     assert_eq!(state(&sender), (12, None, 12));
-    assert!(matches!(sender.phase, Phase::Open));
+    assert_eq!(sender.episodes.stage(), RecoveryStage::Open);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn with_sack_the_window_grows_by_data_beyond_a_nacked_hole() {
             assert_eq!(all, sent, "{recovery:?}");
         }
         assert_eq!(state(&sender), (13, None, 13));
-        assert!(matches!(sender.phase, Phase::Open));
+        assert_eq!(sender.episodes.stage(), RecoveryStage::Open);
     }
 }
 
@@ -206,7 +206,7 @@ fn unsuppressed_duplicates_halve_the_window() {
             sent.extend(ack(&mut sender, at(100 + duplicate), 0, sacked));
         }
         assert_eq!(state(&sender).1, Some(5), "{recovery:?}");
-        assert_eq!(sender.counters.episodes, 1);
+        assert_eq!(sender.counters.episodes.episodes, 1);
         assert!(!sent.contains(&0), "{recovery:?}: {sent:?}");
         ack(&mut sender, at(200), 10, 0..0);
         assert_eq!(state(&sender).0, 5);
@@ -220,12 +220,12 @@ fn a_lost_segment_next_to_a_corrupted_one_halves_the_window() {
         let mut sender = sender(Nack::On, recovery);
         assert_eq!(nack(&mut sender, at(100), 0), [0]);
         ack(&mut sender, at(101), 0, 1..4);
-        assert_eq!(sender.counters.episodes, 0);
+        assert_eq!(sender.counters.episodes.episodes, 0);
         ack(&mut sender, at(102), 0, 5..8);
         // Slow start grew the window by 2 for the first three; the flight was 12 when the loss
         // of 4 was detected.
         assert_eq!(
-            (sender.counters.episodes, state(&sender).1),
+            (sender.counters.episodes.episodes, state(&sender).1),
             (1, Some(6)),
             "{recovery:?}"
         );
@@ -246,10 +246,13 @@ fn without_sack_a_loss_is_detected_after_the_nacked_hole_is_filled() {
     assert_eq!(state(&sender).0, 12);
     assert_eq!(ack(&mut sender, at(201), 4, 0..0).len(), 1);
     assert_eq!(ack(&mut sender, at(202), 4, 0..0).len(), 1);
-    assert_eq!(sender.counters.episodes, 0);
+    assert_eq!(sender.counters.episodes.episodes, 0);
     // The third duplicate: 4 is retransmitted, and ssthresh is half of twelve.
     assert!(ack(&mut sender, at(203), 4, 0..0).contains(&4));
-    assert_eq!((sender.counters.episodes, state(&sender).1), (1, Some(6)));
+    assert_eq!(
+        (sender.counters.episodes.episodes, state(&sender).1),
+        (1, Some(6))
+    );
 }
 
 #[test]
@@ -257,11 +260,11 @@ fn rack_detects_the_loss_of_a_retransmission_for_a_nack() {
     let mut sender = sender(Nack::On, Recovery::Rack);
     nack(&mut sender, at(100), 0);
     ack(&mut sender, at(101), 0, 1..10);
-    assert_eq!(sender.counters.episodes, 0);
+    assert_eq!(sender.counters.episodes.episodes, 0);
     // Segments that were sent at 101 ms, after the retransmission of 0, have arrived; 0 has
     // not.
     ack(&mut sender, at(201), 0, 1..13);
-    assert_eq!(sender.counters.episodes, 1);
+    assert_eq!(sender.counters.episodes.episodes, 1);
 }
 
 #[test]
@@ -273,12 +276,18 @@ fn other_modes_need_the_timer_if_that_retransmission_is_lost() {
             ack(&mut sender, at(100 + duplicate), 0, 1..1 + duplicate as u32);
         }
         ack(&mut sender, at(300), 0, 1..15);
-        assert_eq!((sender.counters.episodes, state(&sender).1), (0, None));
+        assert_eq!(
+            (sender.counters.episodes.episodes, state(&sender).1),
+            (0, None)
+        );
         // The minimum timeout is one second after the retransmission.
         assert_eq!(sender.deadline(at(300)), at(1100), "{recovery:?}");
         sender.on_timer(at(1100));
         assert_eq!(leave(&mut sender, at(1100)), [0]);
-        assert_eq!((state(&sender).0, sender.counters.timeouts), (1, 1));
+        assert_eq!(
+            (state(&sender).0, sender.counters.episodes.timeouts),
+            (1, 1)
+        );
     }
 }
 
