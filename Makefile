@@ -159,16 +159,24 @@ seconds: build
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)" --only-seconds
 
 ## Draws the pictures of the papers' pages again, from a report.
-pictures: build | browser
+pictures: build
 	mkdir -p target
 	$(WHIMBREL) reproduce --report target/report > target/reproduced.txt
-	cargo run --locked -p whimbrel-browser-tests --example pictures -- target/report/index.html \
-	  cerl/fig-3.5/mean-flow-goodput-over-loss docs/cerl-fig-3.5.svg \
-	  cerl/neighbours/time docs/cerl.svg \
-	  emfast/fig-8/time docs/emfast.svg \
-	  enhanced-aatp/fig-9-leaving/shares docs/enhanced-aatp.svg \
-	  rta/fig-1/time docs/tcp-rta.svg \
-	  tcp-nack/table-6/mean-flow-goodput-over-corrupt docs/tcp-nack.svg
+	@echo "$$PICTURES" | while read -r figure picture; do \
+	  $(WHIMBREL) figure target/report/index.html $$figure --out target/pictures --format svg \
+	    --width 226mm --titles > /dev/null || exit 1; \
+	  cp "target/pictures/$$(echo $$figure | tr / -).svg" docs/$$picture.svg || exit 1; \
+	done
+
+define PICTURES
+cerl/fig-3.5/mean-flow-goodput-over-loss cerl-fig-3.5
+cerl/neighbours/time cerl
+emfast/fig-8/time emfast
+enhanced-aatp/fig-9-leaving/shares enhanced-aatp
+rta/fig-1/time tcp-rta
+tcp-nack/table-6/mean-flow-goodput-over-corrupt tcp-nack
+endef
+export PICTURES
 
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build

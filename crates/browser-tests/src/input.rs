@@ -48,6 +48,8 @@ impl Chromium {
         let code = match key {
             "Tab" => 9,
             " " => 32,
+            "0" => 48,
+            "+" => 187,
             "End" => 35,
             "Home" => 36,
             "ArrowRight" => 39,
@@ -57,7 +59,12 @@ impl Chromium {
         for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
             let mut event = DispatchKeyEventParams::builder()
                 .key(key)
-                .code(if key == " " { "Space" } else { key })
+                .code(match key {
+                    " " => "Space",
+                    "0" => "Digit0",
+                    "+" => "Equal",
+                    key => key,
+                })
                 .windows_virtual_key_code(code);
             if key == " " && kind == DispatchKeyEventType::KeyDown {
                 event = event.text(" ");
@@ -70,55 +77,26 @@ impl Chromium {
     /// Scrolls to a figure and returns the place of a point that is given in values of its axes.
     pub async fn place(&self, figure: &str, panel: usize, [x, y]: [f64; 2]) -> [f64; 2] {
         self.show(figure).await;
-        self.value(&format!(
-            "(() => {{
-                const canvas = document.getElementById('{figure}').querySelector('.chart');
-                const at = echarts.getInstanceByDom(canvas).convertToPixel({{ xAxisIndex: {panel}, yAxisIndex: {panel} }}, [{x}, {y}]);
-                const box = canvas.getBoundingClientRect();
-                return [box.left + at[0], box.top + at[1]];
-            }})()"
-        ))
-        .await
+        self.value(&format!("whimbrel.place('{figure}', {panel}, [{x}, {y}])"))
+            .await
     }
 
-    /// Scrolls to a figure and waits until the page no longer moves (figures near it are drawn
-    /// too).
+    /// Scrolls to a figure.
     pub async fn show(&self, figure: &str) {
         self.run(&format!(
             "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"
         ))
         .await;
-        self.wait(&format!(
-            "document.getElementById('{figure}').querySelector('.chart svg')"
-        ))
-        .await;
-        let still: bool = self
-            .value(&format!(
-                "new Promise((resolve) => {{
-                    const where = () => document.getElementById('{figure}').getBoundingClientRect().top;
-                    let [before, same, frames] = [where(), 0, 0];
-                    const look = () => {{
-                        document.getElementById('{figure}').scrollIntoView({{ block: 'center' }});
-                        same = where() === before ? same + 1 : 0;
-                        before = where();
-                        frames += 1;
-                        if (same > 3 || frames > 600) resolve(same > 3);
-                        else requestAnimationFrame(look);
-                    }};
-                    look();
-                }})"
-            ))
-            .await;
-        assert!(still, "{figure} keeps moving");
     }
 
-    /// Scrolls to a figure and returns the middle of the text in it that equals `text`.
-    pub async fn text(&self, figure: &str, text: &str) -> [f64; 2] {
+    /// Scrolls to a figure and returns the middle of the `n`-th text in it that equals `text`,
+    /// counted from 0.
+    pub async fn text(&self, figure: &str, text: &str, n: usize) -> [f64; 2] {
         self.show(figure).await;
         self.value(&format!(
             "(() => {{
-                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
-                const box = texts.find((t) => t.textContent === '{text}').getBoundingClientRect();
+                const texts = [...document.getElementById('{figure}').querySelectorAll('.plot.wide text')];
+                const box = texts.filter((t) => t.textContent === '{text}')[{n}].getBoundingClientRect();
                 return [box.left + box.width / 2, box.top + box.height / 2];
             }})()"
         ))
@@ -132,10 +110,13 @@ impl Chromium {
             .await
     }
 
-    /// Number of marks and lines of this colour in a figure.
+    /// Number of visible marks, lines and areas of this colour, `rgb(1, 2, 3)`, in a figure.
     pub async fn drawn_in(&self, figure: &str, colour: &str) -> usize {
         self.value(&format!(
-            "document.getElementById('{figure}').querySelectorAll('.chart svg [stroke=\"{colour}\"], .chart svg [fill=\"{colour}\"]').length"
+            "[...document.getElementById('{figure}').querySelectorAll('.plot .series *, .plot .item:not(.off) *')].filter((e) => {{
+                const {{ fill, stroke }} = getComputedStyle(e);
+                return e.getClientRects().length && (fill === '{colour}' || stroke === '{colour}');
+            }}).length"
         ))
         .await
     }
@@ -150,17 +131,5 @@ impl Chromium {
             .execute(emulated.build())
             .await
             .expect("emulated media");
-    }
-
-    /// The middle of the `n`-th text in a figure that equals `text`, counted from 0.
-    pub async fn place_of_nth_text(&self, figure: &str, text: &str, n: usize) -> [f64; 2] {
-        self.value(&format!(
-            "(() => {{
-                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
-                const box = texts.filter((t) => t.textContent === '{text}')[{n}].getBoundingClientRect();
-                return [box.left + box.width / 2, box.top + box.height / 2];
-            }})()"
-        ))
-        .await
     }
 }

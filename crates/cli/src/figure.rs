@@ -141,7 +141,7 @@ pub fn run(args: FigureArgs) -> anyhow::Result<ExitCode> {
     let fonts = fonts(&args)?;
     let mut saved = Vec::new();
     for figure in chosen {
-        let svg = svg_for_print(std::slice::from_ref(figure), &print);
+        let svg = svg_for_print(figure, &figures, &print);
         let mut files = Vec::new();
         for format in &args.format {
             let name = format!("{}.{}", figure.id.replace('/', "-"), format.extension());

@@ -1,40 +1,28 @@
 //! A report as one HTML page that needs no network and no other file.
 //!
-//! Headings, claims, tables and files are plain HTML and need no scripts. A figure is its data as
-//! JSON, which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts).
-//! The Content-Security-Policy allows no request and no script except these two, identified by
-//! their hashes, so no text of a report can become a script.
+//! Headings, claims, tables, files and [pictures](mod@crate::svg) are plain HTML and SVG and need no
+//! script. One small script (`assets`) shows values under the pointer, zooms, and hides protocols; it
+//! reads each figure's data, which the page has as JSON. The Content-Security-Policy allows no request
+//! and no script except this one, identified by its hash, so no text of a report can become a script.
 
-use crate::figure::{Figure, Plot};
+use crate::figure::Figure;
 use crate::page::{Fact, Report, Section, Source, Table};
-use crate::style::{self, Style};
+use crate::style;
+use crate::svg::{self, Looks};
 use askama::Template;
 use data_encoding::BASE64;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-const ECHARTS: &str = include_str!("../assets/echarts-6.1.0.min.js");
 const CSS: &str = include_str!("../assets/page.css");
-/// The page's own script: all files in one scope, each after those that it uses.
+/// The page's script: all files in one scope, each after those that it uses.
 const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\n",
-    include_str!("../assets/js/format.js"),
-    include_str!("../assets/js/style.js"),
-    include_str!("../assets/js/shapes.js"),
-    include_str!("../assets/js/panels.js"),
-    include_str!("../assets/js/multiples.js"),
-    include_str!("../assets/js/heat.js"),
-    include_str!("../assets/js/confusion.js"),
-    include_str!("../assets/js/beside.js"),
-    include_str!("../assets/js/data.js"),
-    include_str!("../assets/js/tip.js"),
-    include_str!("../assets/js/chart.js"),
-    include_str!("../assets/js/filter.js"),
-    include_str!("../assets/js/page.js"),
+    include_str!("../assets/values.js"),
+    include_str!("../assets/figure.js"),
+    include_str!("../assets/page.js"),
     "})();\n"
 );
-/// Looks of a protocol on the page: one for each label that it has in a figure.
-const LOOKS: usize = 8;
 /// A cell with at most this many characters stays in one line.
 const SHORT: usize = 24;
 
@@ -54,9 +42,11 @@ struct Page<'a> {
     report: &'a Report,
     policy: String,
     css: &'static str,
-    echarts: &'static str,
+    /// Colours of the pictures on the dark page: as the system wants it, and as the reader does.
+    dark: [String; 2],
     script: &'static str,
-    protocols: String,
+    /// Boxes of the filter; empty with fewer than two protocols.
+    filter: Vec<FilterBox<'a>>,
     groups: Vec<Group<'a>>,
     verdicts: bool,
     sources: Vec<SourceView<'a>>,
@@ -111,8 +101,12 @@ struct FigureView<'a> {
     id: String,
     figure: &'a Figure,
     json: String,
-    /// Estimated height in pixels, so that the page does not jump when the figure is drawn.
-    height: usize,
+    /// The figure in words.
+    words: String,
+    /// Its pictures for wide and narrow windows, unless another figure has the same.
+    svg: String,
+    /// Id of that figure; or empty.
+    same: String,
 }
 
 /// A figure with the same plot as another one on the page.
@@ -142,13 +136,11 @@ struct SourceView<'a> {
     used_by: Vec<(String, &'a str)>,
 }
 
-/// A protocol's looks on this page.
-#[derive(serde::Serialize)]
-struct ProtocolView<'a> {
-    name: &'a str,
-    /// Its algorithm, under which the page's filter lists it.
+/// An algorithm in the filter, with the protocols that are variants of it.
+struct FilterBox<'a> {
     algorithm: &'a str,
-    looks: Vec<Style>,
+    /// Name and sample of each.
+    members: Vec<(&'a str, String)>,
 }
 
 impl<'a> Page<'a> {
@@ -157,6 +149,7 @@ impl<'a> Page<'a> {
         let section_ids: Vec<String> = report.sections.iter().map(|s| ids.free(&s.id)).collect();
         let mut sources: Vec<SourceView<'a>> = Vec::new();
         let mut by_text: HashMap<&str, usize> = HashMap::new();
+        let looks = Looks::new(report.sections.iter().flat_map(|s| &s.figures));
         let mut drawn: HashMap<String, String> = HashMap::new();
         let mut views = Vec::new();
         for (section, id) in report.sections.iter().zip(section_ids) {
@@ -204,7 +197,8 @@ impl<'a> Page<'a> {
                     .flatten();
             }
             let figures = section.figures.iter();
-            let figures = figures.map(|figure| FigureView::new(figure, &mut ids, &mut drawn));
+            let figures =
+                figures.map(|figure| FigureView::new(figure, &looks, &mut ids, &mut drawn));
             views.push(SectionView {
                 id,
                 section,
@@ -216,17 +210,34 @@ impl<'a> Page<'a> {
                 sources: links,
             });
         }
+        let filter = filter(report, &looks);
+        let swatches = filter.iter().flat_map(|one| &one.members);
+        let pictures = views.iter().flat_map(|view| &view.figures);
+        let pictures = pictures.map(|figure| &figure.svg);
+        let used: BTreeSet<&str> = pictures
+            .chain(swatches.map(|(_, swatch)| swatch))
+            .flat_map(|svg| svg::colours(svg))
+            .collect();
+        let dark = [":not([data-theme=light])", "[data-theme=dark]"];
+        let dark = dark.map(|theme| {
+            let scope = format!(":root{theme} :is(.plot,.swatch)");
+            svg::dark_rules(&looks, &scope, &used)
+        });
         Ok(Self {
             report,
             policy: policy(),
             css: CSS,
-            echarts: ECHARTS,
+            dark,
             script: SCRIPT,
-            protocols: protocols(report)?,
+            filter,
             verdicts: report.sections.iter().any(|s| s.finding.is_some()),
             groups: groups(views),
             sources,
         })
+    }
+
+    fn rich(&self, text: &str) -> String {
+        rich(text)
     }
 
     fn is_number(&self, table: &Table, column: &usize) -> bool {
@@ -244,46 +255,38 @@ impl<'a> FigureView<'a> {
     /// equal plots.
     fn new(
         figure: &'a Figure,
+        looks: &Looks,
         ids: &mut Ids,
         drawn: &mut HashMap<String, String>,
     ) -> std::io::Result<Self> {
-        // The height that the scripts give it, with one line of legend.
-        let height = match &figure.plot {
-            Plot::Panels { panels, .. } => {
-                let panel = match panels.len() {
-                    1 => 260,
-                    2 => 180,
-                    _ => 140,
-                };
-                66 + (panel + 44) * panels.len()
-            }
-            Plot::Heat { y, maps, .. } => 54 + (86 + 28 * y.values.len()) * maps.len().div_ceil(2),
-            Plot::Confusion { matrices } => 196 * matrices.len().div_ceil(3),
-            Plot::Beside { rows, .. } => 100 + 26 * rows.len(),
-        };
         let id = ids.free(&figure.id);
-        let same = match drawn.entry(json(&figure.plot)?) {
-            Entry::Occupied(first) => Some(first.get().clone()),
+        let words = svg::in_words(&figure.plot);
+        match drawn.entry(json(&figure.plot)?) {
+            Entry::Occupied(first) => Ok(Self {
+                id,
+                figure,
+                json: json(&SameFigure {
+                    id: &figure.id,
+                    title: &figure.title,
+                    caption: &figure.caption,
+                    same: first.get(),
+                })?,
+                words,
+                svg: String::new(),
+                same: first.get().clone(),
+            }),
             Entry::Vacant(new) => {
                 new.insert(id.clone());
-                None
+                Ok(Self {
+                    id,
+                    figure,
+                    json: json(figure)?,
+                    words,
+                    svg: svg::svg_in_page(&figure.plot, looks),
+                    same: String::new(),
+                })
             }
-        };
-        let data = match &same {
-            None => json(figure)?,
-            Some(first) => json(&SameFigure {
-                id: &figure.id,
-                title: &figure.title,
-                caption: &figure.caption,
-                same: first,
-            })?,
-        };
-        Ok(Self {
-            id,
-            figure,
-            json: data,
-            height: height.clamp(120, 4000),
-        })
+        }
     }
 }
 
@@ -367,31 +370,60 @@ impl Ids {
 
 /// Ids of the page itself.
 const RESERVED: [&str; 7] = [
-    "main",
-    "made",
-    "verdicts",
-    "sources",
-    "filter",
-    "contents",
-    "protocols",
+    "main", "made", "verdicts", "sources", "filter", "contents", "announce",
 ];
 
-/// All protocols of the figures with their looks, those that are compared most often first.
-fn protocols(report: &Report) -> std::io::Result<String> {
+/// The protocols of the figures under their algorithms, those that are compared most often first.
+fn filter<'a>(report: &'a Report, looks: &Looks) -> Vec<FilterBox<'a>> {
     let figures = report.sections.iter().flat_map(|s| &s.figures);
     let names: BTreeSet<&str> = figures.flat_map(Figure::protocols).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_by_key(|name| style::rank(name));
-    let views = style::variants(&names).into_iter().map(|(name, first)| {
-        let looks = (0..LOOKS).map(|i| style::style(name, first + i)).collect();
+    let mut boxes: Vec<FilterBox<'a>> = Vec::new();
+    if names.len() < 2 {
+        return boxes;
+    }
+    for name in names {
         let algorithm = style::algorithm(name).unwrap_or(name);
-        ProtocolView {
-            name,
-            algorithm,
-            looks,
+        let member = (name, svg::swatch(looks, name));
+        match boxes.iter_mut().find(|one| one.algorithm == algorithm) {
+            Some(known) => known.members.push(member),
+            None => boxes.push(FilterBox {
+                algorithm,
+                members: vec![member],
+            }),
         }
-    });
-    json(&views.collect::<Vec<_>>())
+    }
+    boxes
+}
+
+/// A text as HTML, with code between backticks as code.
+fn rich(text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut html = escape(parts.next().unwrap_or_default());
+    while let Some(code) = parts.next() {
+        match parts.next() {
+            Some(after) => {
+                html += &format!("<code>{}</code>{}", escape(code), escape(after));
+            }
+            // A single backtick is one.
+            None => html += &format!("`{}", escape(code)),
+        }
+    }
+    html
+}
+
+fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html += "&amp;",
+            '<' => html += "&lt;",
+            '>' => html += "&gt;",
+            c => html.push(c),
+        }
+    }
+    html
 }
 
 /// JSON for an HTML element: without `<`, so that it cannot end the element.
@@ -406,8 +438,25 @@ fn policy() -> String {
         format!("'sha256-{}'", BASE64.encode(hash.as_ref()))
     };
     format!(
-        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(ECHARTS),
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+         form-action 'none'",
         hash(SCRIPT)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_between_backticks_is_code_and_nothing_is_markup() {
+        for (text, html) in [
+            ("a `b` c", "a <code>b</code> c"),
+            ("`<b>` & `c`", "<code>&lt;b&gt;</code> &amp; <code>c</code>"),
+            ("a ` b", "a ` b"),
+            ("", ""),
+        ] {
+            assert_eq!(rich(text), html);
+        }
+    }
 }

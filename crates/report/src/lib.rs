@@ -36,6 +36,7 @@ mod stat;
 pub mod style;
 mod svg;
 mod table;
+mod thin;
 pub mod trace;
 
 pub use self::csv::csv;

@@ -169,21 +169,3 @@ fn equal_texts_are_kept_once_and_equal_names_get_different_links() {
         assert_eq!(page.matches(&attribute).count(), 1, "{id}");
     }
 }
-
-/// The file has the hash that `assets/README.md` documents.
-#[test]
-fn the_library_is_the_published_one() {
-    let file = include_bytes!("../assets/echarts-6.1.0.min.js");
-    let hash = ring::digest::digest(&ring::digest::SHA256, file);
-    let hash: String = hash
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(
-        hash,
-        "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
-    );
-    let readme = include_str!("../assets/README.md");
-    assert!(readme.contains(&hash), "its README says so");
-}

@@ -39,14 +39,14 @@ async fn done(mut chromium: Chromium) {
     chromium.close().await;
 }
 
-const CUBIC: &str = "#ff5d10";
-const NEWRENO: &str = "#0126ac";
+const CUBIC: &str = "rgb(255, 93, 16)";
+const DARK_CUBIC: &str = "rgb(239, 111, 22)";
+const NEWRENO: &str = "rgb(1, 38, 172)";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_figure_is_drawn_and_nothing_but_the_page_is_fetched() {
     let report = report::report();
     let (mut chromium, file) = opened(&report).await;
-    chromium.run("whimbrel.drawAll()").await;
     let ids: Vec<String> = chromium.value("whimbrel.figures()").await;
     let expected: Vec<&str> = report
         .sections
@@ -57,7 +57,7 @@ async fn every_figure_is_drawn_and_nothing_but_the_page_is_fetched() {
     for id in ids {
         let marks: usize = chromium
             .value(&format!(
-                "document.getElementById('{id}').querySelectorAll('.chart svg :is(path, rect, circle, text)').length"
+                "document.getElementById('{id}').querySelectorAll('.plot.wide :is(path, rect, polygon, text)').length"
             ))
             .await;
         assert!(marks > 15, "{id} has {marks} marks");
@@ -155,14 +155,16 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
     ] {
         assert!(tip.contains(part), "no {part} in {tip}");
     }
-    let at = chromium.text("demo/decisions", "97.7\u{202f}%").await;
+    let at = chromium.text("demo/decisions", "97.7\u{202f}%", 0).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
     assert!(tip.contains("random loss, classified as random"), "{tip}");
     assert!(tip.contains("episodes 1 465"), "{tip}");
-    chromium.text("demo/decisions", "Brier score 0.027").await;
+    chromium
+        .text("demo/decisions", "Brier score 0.027", 0)
+        .await;
     let at = chromium
-        .text("demo/gains", "CERL over CUBIC, queue of 50 packets")
+        .text("demo/gains", "CERL over CUBIC, queue of 50 packets", 0)
         .await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
@@ -170,11 +172,9 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
         tip.contains("paper 46 %") && tip.contains("ours 52 % ± 5.5"),
         "{tip}"
     );
-    // The first cell of the top row: 10 / 1 + 0.2 * 4.
-    let at = chromium.text("demo/heat", "10.8").await;
-    chromium.point(at).await;
-    // The scale above the maps has the same number at its end; the cell is below it.
-    let at = chromium.place_of_nth_text("demo/heat", "10.8", 1).await;
+    // The first cell of the top row: 10 / 1 + 0.2 * 4. The scale above the maps has the same number
+    // at its end; the cell is below it.
+    let at = chromium.text("demo/heat", "10.8", 1).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
     assert!(
@@ -190,29 +190,26 @@ async fn of_more_than_eight_lines_each_has_a_small_panel() {
     chromium.show("demo/small").await;
     // CUBIC's line in its own panel, and a name above each of the ten.
     assert!(chromium.drawn_in("demo/small", CUBIC).await > 0);
-    let names = "[...document.getElementById('demo/small').querySelectorAll('.chart svg text')].map((t) => t.textContent).filter((t) => ['newreno', 'cubic', 'bbr', 'bbr3', 'cerl', 'cerl-plus', 'rta', 'vegas', 'westwood-plus', 'copa'].includes(t))";
+    let names = "[...document.getElementById('demo/small').querySelectorAll('.plot.wide .item:not(.off)')].map((item) => item.dataset.p)";
     let shown: Vec<String> = chromium.value(names).await;
     assert_eq!(shown.len(), 10, "{shown:?}");
-    let at = chromium.text("demo/small", "newreno").await;
-    chromium.point(at).await;
+    // NewReno's first point, in its own panel, is 10 / (1 + 0). The tip has no other line.
+    let at = chromium.place("demo/small", 0, [1e-4, 10.0]).await;
+    chromium.point([at[0] + 2.0, at[1] + 2.0]).await;
     let tip = chromium.tip().await;
-    // A tip lists at most eight points, so of nine every second one. The first is 10 / (1 + 0).
     assert!(
-        tip.contains("newreno") && tip.contains("10 Mbit/s"),
+        tip.contains("newreno 10 Mbit/s") && !tip.contains("cubic"),
         "{tip}"
     );
     chromium
         .run("document.querySelector('#filter input[value=\"newreno\"]').click()")
-        .await;
-    chromium
-        .wait("![...document.getElementById('demo/small').querySelectorAll('.chart svg text')].some((t) => t.textContent === 'newreno')")
         .await;
     let shown: Vec<String> = chromium.value(names).await;
     assert_eq!(shown.len(), 9, "{shown:?}");
     // At 400 pixels there are two in a row, and nothing is wider than the page.
     chromium.run("document.body.style.width = '400px'").await;
     chromium
-        .wait("document.getElementById('demo/small').querySelector('.chart svg').getBoundingClientRect().width <= 400")
+        .wait("document.getElementById('demo/small').querySelector('.plot.narrow').getBoundingClientRect().width > 300 && document.documentElement.scrollWidth <= innerWidth")
         .await;
     done(chromium).await;
 }
@@ -220,7 +217,6 @@ async fn of_more_than_eight_lines_each_has_a_small_panel() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
     let (chromium, _file) = opened(&report::report()).await;
-    chromium.run("whimbrel.drawAll()").await;
     let figures = [
         "demo/over-time",
         "demo/over-loss",
@@ -239,16 +235,7 @@ async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
         .run("document.querySelector('#filter input[value=\"cubic\"]').click()")
         .await;
     for figure in figures {
-        chromium.show(figure).await;
-        chromium
-            .wait(&format!(
-                "!document.getElementById('{figure}').querySelector('.chart svg [stroke=\"{CUBIC}\"], .chart svg [fill=\"{CUBIC}\"]')"
-            ))
-            .await;
-        let legend: usize = chromium
-            .value(&format!("document.getElementById('{figure}').querySelectorAll('.legend li[data-protocol=\"cubic\"]:not([hidden])').length"))
-            .await;
-        assert_eq!(legend, 0, "{figure}");
+        assert_eq!(chromium.drawn_in(figure, CUBIC).await, 0, "{figure}");
     }
     assert!(chromium.drawn_in("demo/over-loss", NEWRENO).await > 0);
     // CUBIC's other variant is still shown; the box of the algorithm is half checked, and switches
@@ -257,25 +244,29 @@ async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
         .value("document.querySelector('#filter input[value=\"all of cubic\"]').indeterminate")
         .await;
     assert!(part);
-    let variant = "document.getElementById('demo/pareto').querySelector('.legend li[data-protocol=\"cubic+cerl\"]:not([hidden])')";
-    chromium.wait(variant).await;
+    let variant = "document.getElementById('demo/pareto').querySelectorAll('.plot.wide .series[data-p=\"cubic+cerl\"]:not(.off)').length";
+    assert_eq!(chromium.value::<usize>(variant).await, 2);
     chromium
         .run("document.querySelector('#filter input[value=\"all of cubic\"]').click()")
         .await;
-    chromium.show("demo/pareto").await;
-    chromium.wait(&format!("!{variant}")).await;
+    assert_eq!(chromium.value::<usize>(variant).await, 0);
     // `none` hides all protocols and `all` shows them.
-    chromium.run("[...document.querySelectorAll('#filter button')].find((b) => b.textContent === 'none').click()").await;
-    chromium.show("demo/over-loss").await;
-    chromium.wait("!document.getElementById('demo/over-loss').querySelector('.chart svg [stroke=\"#0126ac\"]')").await;
-    chromium.run("[...document.querySelectorAll('#filter button')].find((b) => b.textContent === 'all').click()").await;
+    chromium
+        .run("document.querySelector('#filter button[value=none]').click()")
+        .await;
+    assert_eq!(chromium.drawn_in("demo/over-loss", NEWRENO).await, 0);
+    chromium
+        .run("document.querySelector('#filter button[value=all]').click()")
+        .await;
     for figure in figures {
-        chromium.show(figure).await;
-        chromium
-            .wait(&format!(
-                "document.getElementById('{figure}').querySelector('.chart svg [stroke=\"{CUBIC}\"], .chart svg [fill=\"{CUBIC}\"]')"
-            ))
-            .await;
+        assert!(chromium.drawn_in(figure, CUBIC).await > 0, "{figure}");
+    }
+    // A click in a legend hides a protocol, and a second one shows it again.
+    for shown in [0, 1] {
+        let at = chromium.text("demo/over-loss", "cubic", 0).await;
+        chromium.drag(&[at, at]).await;
+        let now = chromium.drawn_in("demo/over-loss", CUBIC).await;
+        assert_eq!(now.min(1), shown);
     }
     done(chromium).await;
 }
@@ -308,9 +299,6 @@ async fn links_lead_from_a_verdict_to_the_figure_the_scenario_and_the_code() {
         )
     };
     chromium.wait(&in_view("demo/fig-1")).await;
-    chromium
-        .wait("document.getElementById('demo/over-time').querySelector('.chart svg')")
-        .await;
     for (source, text) in [
         ("source/experiments/demo/fig-1.toml", "seeds = 5"),
         ("source/crates/cc/src/cerl.rs", "println!"),
@@ -351,7 +339,6 @@ async fn keys_reach_the_filter_and_a_figure_and_announce_its_values() {
     chromium
         .run("document.getElementById('demo/over-time').scrollIntoView()")
         .await;
-    chromium.wait("document.querySelector('.chart svg')").await;
     chromium
         .run("document.activeElement.blur(); window.scrollTo(0, 0)")
         .await;
@@ -416,7 +403,6 @@ async fn keys_reach_the_filter_and_a_figure_and_announce_its_values() {
 #[tokio::test(flavor = "multi_thread")]
 async fn screen_readers_have_names_headings_and_tables() {
     let (chromium, _file) = opened(&report::report()).await;
-    chromium.run("whimbrel.drawAll()").await;
     let labels: Vec<String> = chromium
         .value("[...document.querySelectorAll('.chart[role=img]')].map((c) => c.getAttribute('aria-label'))")
         .await;
@@ -495,21 +481,33 @@ async fn dragging_zooms_and_the_button_resets_the_zoom() {
     chromium.drag(&[from, middle, to]).await;
     let reset = "document.getElementById('demo/over-time').querySelector('.figure-tools button')";
     chromium.wait(&format!("!{reset}.hidden")).await;
-    let extent = "echarts.getInstanceByDom(document.getElementById('demo/over-time').querySelector('.chart')).getModel().getComponent('xAxis', 2).axis.scale.getExtent()";
-    let seen: [f64; 2] = chromium.value(extent).await;
-    assert!(
-        (seen[0] - 10.0).abs() < 0.2 && (seen[1] - 20.0).abs() < 0.2,
-        "{seen:?}"
-    );
-    // The ticks are of the part that is shown, whichever step fits between the labels.
+    // The middle of what was chosen is in the middle, and the ticks are of the part that is shown.
+    let ends = "[whimbrel.place('demo/over-time', 2, [10, 0])[0], whimbrel.place('demo/over-time', 2, [20, 0])[0]]";
+    let seen: [f64; 2] = chromium.value(ends).await;
+    let whole = to[0] - from[0];
+    assert!(seen[1] - seen[0] > 5.0 * whole, "{seen:?} from {whole}");
     let texts: Vec<String> = chromium
-        .value("[...document.getElementById('demo/over-time').querySelectorAll('.chart svg text')].map((t) => t.textContent)")
+        .value("[...document.getElementById('demo/over-time').querySelectorAll('.plot.wide .ticks.x text')].map((t) => t.textContent)")
         .await;
-    let between = |t: &&String| t.parse().is_ok_and(|t: f64| t > 10.0 && t < 20.0);
-    assert!(texts.iter().filter(between).count() >= 3, "{texts:?}");
+    assert!(texts.len() >= 3, "{texts:?}");
+    let between = |t: &String| t.parse().is_ok_and(|t: f64| (9.8..=20.2).contains(&t));
+    assert!(texts.iter().all(between), "{texts:?}");
+    // Marks keep their shape: what stretches the panel shrinks them.
+    let square: bool = chromium
+        .value("(() => { const { width, height } = document.querySelector('[id=\"demo/over-time\"] .plot.wide .data path').getBoundingClientRect(); return Math.abs(width - height) < 1.5; })()")
+        .await;
+    assert!(square);
     chromium.run(&format!("{reset}.click()")).await;
-    let seen: [f64; 2] = chromium.value(extent).await;
-    assert_eq!(seen, [0.0, 60.0]);
+    let seen: [f64; 2] = chromium.value(ends).await;
+    assert!((seen[1] - seen[0] - whole).abs() < 0.5, "{seen:?}");
+    chromium.wait(&format!("{reset}.hidden")).await;
+    // Keys zoom, too.
+    chromium
+        .run("document.querySelector('[id=\"demo/over-time\"] .chart').focus()")
+        .await;
+    chromium.key("+").await;
+    chromium.wait(&format!("!{reset}.hidden")).await;
+    chromium.key("0").await;
     chromium.wait(&format!("{reset}.hidden")).await;
     done(chromium).await;
 }
@@ -518,10 +516,8 @@ async fn dragging_zooms_and_the_button_resets_the_zoom() {
 async fn dark_pages_paper_and_narrow_windows_have_all_figures() {
     let (chromium, _file) = opened(&report::report()).await;
     chromium.emulate("screen", "dark").await;
-    chromium.show("demo/over-time").await;
-    chromium
-        .wait("document.getElementById('demo/over-time').querySelector('.chart svg [stroke=\"#ef6f16\"]')")
-        .await;
+    assert!(chromium.drawn_in("demo/over-time", DARK_CUBIC).await > 0);
+    assert_eq!(chromium.drawn_in("demo/over-time", CUBIC).await, 0);
     let page: String = chromium
         .value("getComputedStyle(document.body).backgroundColor")
         .await;
@@ -530,7 +526,7 @@ async fn dark_pages_paper_and_narrow_windows_have_all_figures() {
     chromium
         .run("document.getElementById('theme').click(); document.getElementById('theme').click()")
         .await;
-    chromium.wait(&format!("document.getElementById('demo/over-time').querySelector('.chart svg [stroke=\"{CUBIC}\"]')")).await;
+    assert!(chromium.drawn_in("demo/over-time", CUBIC).await > 0);
     let page: String = chromium
         .value("getComputedStyle(document.body).backgroundColor")
         .await;
@@ -540,12 +536,7 @@ async fn dark_pages_paper_and_narrow_windows_have_all_figures() {
         .await;
     // On paper: white even with the dark theme, all figures, no buttons.
     chromium.emulate("print", "dark").await;
-    chromium
-        .wait(
-            "[...document.querySelectorAll('.figure')].every((f) => f.querySelector('.chart svg'))",
-        )
-        .await;
-    chromium.wait(&format!("document.getElementById('demo/over-loss').querySelector('.chart svg [stroke=\"{CUBIC}\"]')")).await;
+    assert!(chromium.drawn_in("demo/over-loss", CUBIC).await > 0);
     let shown: Vec<String> = chromium
         .value("['#filter', '.sources', '.top', '.figure-foot'].map((s) => getComputedStyle(document.querySelector(s)).display)")
         .await;
@@ -557,7 +548,7 @@ async fn dark_pages_paper_and_narrow_windows_have_all_figures() {
     chromium.emulate("screen", "light").await;
     chromium.run("document.body.style.width = '400px'").await;
     chromium
-        .wait("document.getElementById('demo/over-loss').querySelector('.chart svg').getBoundingClientRect().width <= 400")
+        .wait("document.getElementById('demo/over-loss').querySelector('.plot.narrow').getBoundingClientRect().width > 300 && !document.querySelector('.plot.wide').getClientRects().length")
         .await;
     done(chromium).await;
 }
@@ -573,7 +564,7 @@ async fn a_figure_is_saved_as_a_self_contained_picture() {
                 "(() => {{
                     const read = new DOMParser().parseFromString(whimbrel.svg('{id}'), 'image/svg+xml');
                     const texts = [...read.querySelectorAll('text')].map((t) => t.textContent);
-                    return [texts.join('|'), read.querySelectorAll('parsererror, script, foreignObject').length, read.querySelectorAll('path, rect, circle').length];
+                    return [texts.join('|'), read.querySelectorAll('parsererror, script, foreignObject').length, read.querySelectorAll('path, rect, polygon').length];
                 }})()"
             ))
             .await;
@@ -716,7 +707,6 @@ fn odd() -> Report {
 async fn plots_of_unusual_values_do_no_harm() {
     let report = odd();
     let (chromium, _file) = opened(&report).await;
-    chromium.run("whimbrel.drawAll()").await;
     for figure in &report.sections[0].figures {
         let id = &figure.id;
         let broken: Vec<String> = chromium
@@ -737,40 +727,6 @@ async fn plots_of_unusual_values_do_no_harm() {
             ))
             .await;
     }
-    done(chromium).await;
-}
-
-/// Three hundred figures: those in view are drawn, the others later.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_large_page_draws_the_figures_in_view_and_all_on_request() {
-    let mut large = report::report();
-    let one = large.sections[0].clone();
-    large.sections = (0..100)
-        .map(|i| {
-            let mut section = one.clone();
-            section.id = format!("demo/{i}");
-            for figure in &mut section.figures {
-                figure.id = format!("{}-{i}", figure.id);
-            }
-            section
-        })
-        .collect();
-    let (chromium, _file) = opened(&large).await;
-    chromium.show("demo/over-time-0").await;
-    let drawn: usize = chromium
-        .value("document.querySelectorAll('.chart svg').length")
-        .await;
-    assert!(drawn < 20, "{drawn} of 300 drawn");
-    chromium.show("demo/over-loss-70").await;
-    let drawn: usize = chromium
-        .value("document.querySelectorAll('.chart svg').length")
-        .await;
-    assert!(drawn < 40, "{drawn} of 300 drawn");
-    chromium.run("whimbrel.drawAll()").await;
-    let drawn: usize = chromium
-        .value("document.querySelectorAll('.chart svg').length")
-        .await;
-    assert_eq!(drawn, 300);
     done(chromium).await;
 }
 
@@ -817,7 +773,6 @@ async fn any_text_is_shown_unchanged_and_never_runs() {
         }
     }
     let (chromium, _file) = opened(&report).await;
-    chromium.run("whimbrel.drawAll()").await;
     let quoted = serde_json::to_string(nasty).expect("a string");
     for what in [
         "document.querySelector('.summary').textContent",

@@ -4,8 +4,8 @@
 use super::over_time::series;
 use super::setting::{Setting, middle, settings};
 use super::shown::{beside, shown};
-use super::thin::{Place, shorten};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use crate::thin::{Place, shorten};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Distribution, Distributions, FlowOutcome};
 

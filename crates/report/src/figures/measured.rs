@@ -2,10 +2,10 @@
 
 use super::events::MOST;
 use super::over_time::series;
-use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::measured::Measured;
 use crate::quantity::{BYTES, RATES, unit_of};
+use crate::thin::{Place, shorten, thin};
 use whimbrel_cc::Verdict;
 use whimbrel_cc::connection::ConnectionState;
 use whimbrel_units::Time;

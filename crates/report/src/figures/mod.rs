@@ -26,7 +26,6 @@ mod sweep;
 mod swept;
 #[cfg(test)]
 mod tests;
-mod thin;
 mod tradeoff;
 
 pub use confusion::confusion;

@@ -9,9 +9,9 @@ use super::events::{self, Event, Kind};
 use super::series::{Points, ack_spacing, goodput, maximum, pacing_rate};
 use super::setting::Setting;
 use super::shown::{AllShown, Shown, shown};
-use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::quantity::{BYTES, RATES, unit_of};
+use crate::thin::{Place, shorten, thin};
 use whimbrel_sim::{FlowSample, LinkOutcome, LinkSample, Network};
 use whimbrel_units::{Duration, Time};
 
@@ -23,6 +23,8 @@ const SPANS: u32 = 100;
 /// A pacing rate, which may be far above the capacity during startup, is cut off at this multiple
 /// of the capacity, or of the maximum goodput if the capacity is unknown.
 const HIGHEST_RATE: f64 = 2.0;
+/// Pacing rates of more flows than this would hide the goodput in one panel.
+const WITH_PACING: usize = 2;
 
 /// What a panel shows over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +72,7 @@ pub(super) fn panels_over_time(
     let series = all.shown.len() * (looks.len() + 2);
     let most = (POINTS / series.max(1)).clamp(SERIES.0, SERIES.1);
     let drawer = Drawer { all, most };
-    let panels: Vec<Panel> = looks
-        .iter()
-        .filter_map(|look| drawer.panel(*look))
-        .collect();
+    let panels: Vec<Panel> = looks.iter().flat_map(|look| drawer.panels(*look)).collect();
     let marked = all
         .shown
         .iter()
@@ -116,24 +115,21 @@ struct Drawer<'a> {
 }
 
 impl Drawer<'_> {
-    fn panel(&self, look: Look) -> Option<Panel> {
-        let panel = match look {
-            Look::Cwnd => self.cwnd(),
-            Look::Rate => self.rate(),
-            Look::Rtt => self.rtt(),
-            Look::Queue => self.queue(),
-            Look::InFlight => self.in_flight(),
-            Look::AckSpacing => self.ack_spacing(),
+    /// The panels of a look that have series, each without its empty ones.
+    fn panels(&self, look: Look) -> Vec<Panel> {
+        let mut panels = match look {
+            Look::Cwnd => vec![self.cwnd()],
+            Look::Rate => self.rates(),
+            Look::Rtt => vec![self.rtt()],
+            Look::Queue => vec![self.queue()],
+            Look::InFlight => vec![self.in_flight()],
+            Look::AckSpacing => vec![self.ack_spacing()],
         };
-        let any = panel.series.iter().any(|series| !series.points.is_empty());
-        any.then(|| Panel {
-            series: panel
-                .series
-                .into_iter()
-                .filter(|series| !series.points.is_empty())
-                .collect(),
-            ..panel
-        })
+        for panel in &mut panels {
+            panel.series.retain(|series| !series.points.is_empty());
+        }
+        panels.retain(|panel| !panel.series.is_empty());
+        panels
     }
 
     /// The points of each flow.
@@ -206,7 +202,9 @@ impl Drawer<'_> {
         kinds.filter(|series| !series.points.is_empty()).collect()
     }
 
-    fn rate(&self) -> Panel {
+    /// Goodput with the capacity, and the pacing rates: of more than [`WITH_PACING`] flows in a panel
+    /// of their own.
+    fn rates(&self) -> Vec<Panel> {
         let (end, spans) = (self.all.end, SPANS as usize);
         let goodputs = self.each(|s| goodput(s.samples(), end, spans));
         let capacities = self.capacities();
@@ -223,17 +221,32 @@ impl Drawer<'_> {
             all.push(series(None, label, Form::Shade, places));
         }
         all.extend(self.lines(&goodputs, size));
+        let mut paced: Vec<Series> = Vec::new();
         let highest = HIGHEST_RATE * if carried > 0.0 { carried } else { delivered };
         for (s, mut points) in self.all.shown.iter().zip(pacing) {
             points.iter_mut().for_each(|(_, y)| *y = y.min(highest));
             let mut dashed = self.series(s, Form::Dashed, &points, size);
             dashed.label += ", pacing rate";
-            all.push(dashed);
+            paced.push(dashed);
         }
-        Panel {
+        let mut panels = vec![Panel {
             y: Axis::new("rate", unit),
             series: all,
+        }];
+        match self.all.shown.len() {
+            n if n > WITH_PACING => {
+                for line in &mut paced {
+                    line.form = Form::Line;
+                    line.label = line.label.replace(", pacing rate", "");
+                }
+                panels.push(Panel {
+                    y: Axis::new("pacing rate", unit),
+                    series: paced,
+                });
+            }
+            _ => panels[0].series.extend(paced),
         }
+        panels
     }
 
     /// Name and capacity of each route in bit/s, each capacity once.

@@ -6,9 +6,9 @@ use super::over_time::series;
 use super::series::{Points, maximum};
 use super::setting::Setting;
 use super::shown::{Shown, shown};
-use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::quantity::{BYTES, unit_of};
+use crate::thin::{Place, shorten, thin};
 
 /// Maximum number of points of a series.
 const POINTS: usize = 150;

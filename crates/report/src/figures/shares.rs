@@ -4,8 +4,8 @@ use super::over_time::series;
 use super::series::{goodput, means};
 use super::setting::{Setting, evenly};
 use super::shown::beside;
-use super::thin::{Place, shorten};
 use crate::figure::{Axis, Figure, Form, Panel, Plot};
+use crate::thin::{Place, shorten};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{DestinationOutcome, FlowOutcome, Traffic, jain};
 

@@ -10,9 +10,9 @@ use super::over_time::series;
 use super::setting::{at, evenly, settings};
 use super::shown::beside;
 use super::sweep::by_controller;
-use super::thin::{Place, shorten};
 use super::{mean_delay_p95, together};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use crate::thin::{Place, shorten};
 use whimbrel_sim::sweep::Run;
 
 /// Maximum number of settings with a figure.

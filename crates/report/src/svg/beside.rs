@@ -6,7 +6,9 @@
 //! and sign share an axis; if that would make many axes, each row has its own scale from zero.
 
 use super::Area;
-use super::canvas::{Anchor, Canvas, Font, GRID, INK, LINE, SOFT, Stroke, fitted, text_width};
+use super::canvas::{
+    Anchor, Canvas, Font, GRID, INK, LINE, Part, SOFT, Stroke, fitted, of, text_width,
+};
 use super::looks::Looks;
 use super::scale::{Scale, log_ticks, number, ticks};
 use crate::figure::{Axis, BesideRow};
@@ -26,10 +28,20 @@ const SMALL: f64 = 11.0;
 const BAND: Colour = Colour([0xe3, 0xee, 0xe6]);
 const RIGHT: Colour = Colour([0x1a, 0x7f, 0x4b]);
 const WRONG: Colour = Colour([0xb3, 0x26, 0x1e]);
+/// The same on the dark page.
+pub(super) const DARK: [(Colour, Colour); 3] = [
+    (BAND, Colour([0x1d, 0x32, 0x26])),
+    (RIGHT, Colour([0x5f, 0xd1, 0x96])),
+    (WRONG, Colour([0xff, 0x8a, 0x80])),
+];
 /// Width of the sign that says so.
 const SIGN: f64 = 14.0;
-/// A narrower picture has no column of ratios.
+/// A narrower picture has each label above its row, and neither ratios nor standard deviations as
+/// numbers.
 const NARROW: f64 = 560.0;
+/// Height of a row there, and width of a column of numbers.
+const TALL_ROW: f64 = 42.0;
+const NUMBER: f64 = 70.0;
 
 /// What the horizontal axis of a group of rows is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,18 +60,7 @@ pub(super) fn draw(
     value: &Axis,
     rows: &[BesideRow],
 ) -> f64 {
-    let widths = rows.iter().map(|row| text_width(&row.label, 12.0) + 16.0);
-    let labels = (16.0 + widths.fold(60.0, f64::max)).min(0.4 * area.width);
-    let end = area.left + area.width;
-    let ratio = if area.width < NARROW { 0.0 } else { RATIO };
-    let columns = Columns {
-        labels,
-        left: area.left + labels + 14.0,
-        right: (end - PAPER - OURS - ratio - 16.0).max(area.left + labels + 30.0),
-        paper: end - ratio - OURS - 8.0,
-        ours: end - ratio,
-        ratio: (ratio > 0.0).then_some(end),
-    };
+    let columns = Columns::new(&area, rows);
     let maximum = rows.iter().map(size_of).fold(0.0, f64::max);
     let scale = Scale::new(value, maximum);
     let head = Font::soft(SMALL, Anchor::End);
@@ -78,43 +79,79 @@ pub(super) fn draw(
     let mut y = area.top + 34.0;
     for group in groups {
         let axis = GroupAxis::new(value, kind, group);
-        let bottom = y + group.len() as f64 * ROW;
+        let bottom = y + group.len() as f64 * columns.row;
+        let mut last = (f64::NEG_INFINITY, 0.0);
         for tick in &axis.ticks {
             let x = columns.at(axis.part(*tick, None));
             let colour = if *tick == 0.0 { LINE } else { GRID };
-            canvas.line(&[[x, y - 4.0], [x, bottom]], Stroke::solid(colour, 1.0));
-            let font = Font::soft(12.0, Anchor::Middle);
-            canvas.text(&scale.number(*tick, 5), [x, bottom + 14.0], font);
+            // Grid lines leave out labels that are above their rows.
+            let (rows, from) = match columns.narrow {
+                true => (group.len(), columns.row - ROW + 4.0),
+                false => (1, -4.0),
+            };
+            for i in 0..rows {
+                let top = y + i as f64 * columns.row;
+                let end = if columns.narrow {
+                    top + columns.row - 2.0
+                } else {
+                    bottom
+                };
+                canvas.line(&[[x, top + from], [x, end]], Stroke::solid(colour, 1.0));
+            }
+            let text = scale.number(*tick, 5);
+            let half = text_width(&text, 12.0) / 2.0;
+            // Numbers do not touch.
+            if (x - last.0).abs() > half + last.1 + 4.0 {
+                last = (x, half);
+                canvas.text(&text, [x, bottom + 14.0], Font::soft(12.0, Anchor::Middle));
+            }
         }
         for (i, row) in group.iter().enumerate() {
-            let top = y + i as f64 * ROW;
+            let top = y + i as f64 * columns.row;
+            let end = area.left + area.width;
             if i > 0 {
                 canvas.line(&[[area.left, top], [end, top]], Stroke::solid(GRID, 0.7));
             }
-            one(canvas, looks, &columns, &axis, row, &scale, top + ROW / 2.0);
+            canvas.part(Part::Item, &of(row.protocol.as_deref()), |canvas| {
+                let tip = tip(row, value, &scale);
+                let at = format!("{y}/{i}");
+                canvas.part(Part::Cell, &[("tip", &tip), ("row", &at)], |canvas| {
+                    if canvas.live {
+                        canvas.rect([area.left, top], [area.width, columns.row], None, None);
+                    }
+                    let middle = top + columns.row - ROW / 2.0;
+                    one(canvas, looks, &columns, &axis, row, &scale, middle);
+                });
+            });
         }
         y = bottom + if axis.ticks.is_empty() { 4.0 } else { 36.0 };
     }
-    let note = match kind {
-        Kind::Linear => "",
-        Kind::Log => "logarithmic: the same distance is the same ratio",
-        Kind::Own => "each row on its own scale, from zero",
+    let note = match (kind, columns.narrow) {
+        (Kind::Linear, _) => "",
+        (Kind::Log, false) => "logarithmic: the same distance is the same ratio",
+        (Kind::Log, true) => "logarithmic",
+        (Kind::Own, _) => "each row on its own scale, from zero",
     };
     let under = [scale.name.as_str(), note];
     let under: Vec<&str> = under.into_iter().filter(|text| !text.is_empty()).collect();
-    let centre = [(columns.left + columns.right) / 2.0, y + 2.0];
-    canvas.text(
-        &under.join("; "),
-        centre,
-        Font::new(12.0).anchored(Anchor::Middle),
-    );
+    let (x, anchor) = match columns.narrow {
+        true => (area.left, Anchor::Start),
+        false => ((columns.left + columns.right) / 2.0, Anchor::Middle),
+    };
+    let font = Font::new(12.0).anchored(anchor);
+    canvas.text(&under.join("; "), [x, y + 2.0], font);
     y + 16.0 - area.top
 }
 
 /// Where the columns are, in pixels.
 struct Columns {
-    /// Width of the labels.
+    /// Where labels begin, and their width.
+    label: f64,
     labels: f64,
+    /// Labels are above their rows.
+    narrow: bool,
+    /// Height of a row.
+    row: f64,
     /// Ends of the axis.
     left: f64,
     right: f64,
@@ -126,6 +163,36 @@ struct Columns {
 }
 
 impl Columns {
+    fn new(area: &Area, rows: &[BesideRow]) -> Self {
+        let end = area.left + area.width;
+        if area.width < NARROW {
+            return Self {
+                label: area.left,
+                labels: area.width,
+                narrow: true,
+                row: TALL_ROW,
+                left: area.left + 14.0,
+                right: end - 2.0 * NUMBER - 16.0,
+                paper: end - NUMBER - 2.0,
+                ours: end,
+                ratio: None,
+            };
+        }
+        let widths = rows.iter().map(|row| text_width(&row.label, 12.0) + 16.0);
+        let labels = (16.0 + widths.fold(60.0, f64::max)).min(0.4 * area.width);
+        Self {
+            label: area.left + labels - 6.0,
+            labels: labels - 6.0,
+            narrow: false,
+            row: ROW,
+            left: area.left + labels + 14.0,
+            right: end - PAPER - OURS - RATIO - 16.0,
+            paper: end - RATIO - OURS - 8.0,
+            ours: end - RATIO,
+            ratio: Some(end),
+        }
+    }
+
     fn at(&self, part: f64) -> f64 {
         self.left + part.clamp(-0.03, 1.03) * (self.right - self.left)
     }
@@ -147,9 +214,13 @@ fn one(
             (look.colour, look.marker)
         }
     };
-    let label = fitted(&row.label, columns.labels - 6.0, 12.0);
+    let label = fitted(&row.label, columns.labels, 12.0);
     let end = Font::new(12.0).anchored(Anchor::End);
-    canvas.text(&label, [columns.left - 20.0, y], end);
+    if columns.narrow {
+        canvas.text(&label, [columns.label, y - 20.0], Font::new(12.0));
+    } else {
+        canvas.text(&label, [columns.label, y], end);
+    }
     let at = |value: f64| columns.at(axis.part(value, Some(row)));
     if row.expects() && axis.kind != Kind::Own {
         // An open end extends to the edge, as does one that the axis does not have.
@@ -202,8 +273,14 @@ fn one(
         format!(" ± {}", scale.number(spread, 2))
     });
     canvas.text(&text(row.paper), [columns.paper, y], end);
-    let room = OURS - SIGN;
-    let ours = fitted(&format!("{}{spread}", text(row.measured)), room, 12.0);
+    let ours = match columns.narrow {
+        true => text(row.measured),
+        false => fitted(
+            &format!("{}{spread}", text(row.measured)),
+            OURS - SIGN,
+            12.0,
+        ),
+    };
     canvas.text(&ours, [columns.ours - SIGN, y], end);
     if row.expects() {
         let (sign, colour) = match row.right {
@@ -225,6 +302,36 @@ fn one(
         let font = Font::soft(12.0, Anchor::End);
         canvas.text(&ratio, [place, y], font);
     }
+}
+
+/// What the pointer finds at a row.
+fn tip(row: &BesideRow, value: &Axis, scale: &Scale) -> String {
+    let full = |value: Option<f64>| value.map_or("none".to_owned(), |v| scale.text(v, 5));
+    let spread = row.spread.filter(|spread| *spread > 0.0);
+    let spread = spread.map_or(String::new(), |s| format!(" ± {}", scale.number(s, 2)));
+    let (paper, ours) = (full(row.paper), full(row.measured));
+    let mut tip = format!(
+        "{}\n{}\npaper\t{paper}\nours\t{ours}{spread}",
+        row.label, value.label
+    );
+    if let (Some(paper), Some(measured)) = (row.paper, row.measured)
+        && paper > 0.0
+        && measured > 0.0
+    {
+        tip += &format!("\nours ÷ paper\t{}", number(measured / paper, 3));
+    }
+    let expected = match row.expected.map(|end| end.map(|end| scale.text(end, 4))) {
+        [None, None] => return tip,
+        [None, Some(most)] => format!("at most {most}"),
+        [Some(least), None] => format!("at least {least}"),
+        [Some(least), Some(most)] => format!("{least} to {most}"),
+    };
+    let verdict = match row.right {
+        Some(true) => "right",
+        Some(false) => "wrong",
+        None => "more seeds must decide",
+    };
+    tip + &format!("\nexpected\t{expected}\nverdict\t{verdict}")
 }
 
 fn values(row: &BesideRow) -> impl Iterator<Item = f64> {

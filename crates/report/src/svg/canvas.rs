@@ -1,6 +1,6 @@
 //! Rectangles, lines, marks and texts as SVG 1.1 elements.
 
-use crate::style::{Colour, Marker};
+use crate::style::{Colour, DARK_PAGE, Marker};
 use std::fmt::Write;
 
 /// Whatever font without serifs the viewer has.
@@ -19,6 +19,17 @@ pub(super) const GRID: Colour = Colour([0xe8, 0xec, 0xef]);
 /// The area below a capacity, and its edge.
 pub(super) const SHADE: Colour = Colour([0xee, 0xf1, 0xf3]);
 pub(super) const SHADE_EDGE: Colour = Colour([0xaa, 0xb3, 0xbb]);
+
+/// The same on the dark page.
+pub(super) const DARK: [(Colour, Colour); 7] = [
+    (PAGE, DARK_PAGE),
+    (INK, Colour([0xe6, 0xea, 0xee])),
+    (SOFT, Colour([0xa3, 0xad, 0xb7])),
+    (LINE, Colour([0x45, 0x4e, 0x57])),
+    (GRID, Colour([0x27, 0x2e, 0x35])),
+    (SHADE, Colour([0x20, 0x27, 0x2e])),
+    (SHADE_EDGE, Colour([0x5b, 0x66, 0x6f])),
+];
 
 /// A place in pixels: right of and below the upper left corner.
 pub(super) type Place = [f64; 2];
@@ -136,13 +147,112 @@ pub(super) fn wrapped(text: &str, width: f64, size: f64) -> Vec<String> {
     lines
 }
 
+/// A part of a picture that the page's script shows, hides, reads or zooms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A panel with its axes.
+    Panel,
+    /// The series of a panel, which zooming moves.
+    Data,
+    /// Ticks of the horizontal and of the vertical axis.
+    XTicks,
+    YTicks,
+    /// One tick, at its place.
+    Tick,
+    /// A series.
+    Series,
+    /// The name at the end of a line.
+    End,
+    /// An entry of the legend.
+    Key,
+    /// A map, a matrix, a row or a small panel of one protocol.
+    Item,
+    /// A value that the pointer finds.
+    Cell,
+}
+
+impl Part {
+    /// Its class in the page.
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Panel => "panel",
+            Self::Data => "data",
+            Self::XTicks => "ticks x",
+            Self::YTicks => "ticks y",
+            Self::Tick => "tick",
+            Self::Series => "series",
+            Self::End => "end",
+            Self::Key => "key",
+            Self::Item => "item",
+            Self::Cell => "cell",
+        }
+    }
+}
+
+/// The `data-` attribute that names a protocol.
+pub(super) fn of(protocol: Option<&str>) -> Vec<(&str, &str)> {
+    protocol.map(|name| ("p", name)).into_iter().collect()
+}
+
 /// Elements of a picture, in the order in which they are drawn.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     body: String,
+    /// For the page: groups say which [part](Part) of the picture they are.
+    pub live: bool,
 }
 
 impl Canvas {
+    /// A canvas for a picture in a page.
+    pub fn of_page() -> Self {
+        Self {
+            live: true,
+            ..Self::default()
+        }
+    }
+
+    /// Draws a part of the picture. `data`: its `data-` attributes, for the page only.
+    pub fn part(&mut self, part: Part, data: &[(&str, &str)], draw: impl FnOnce(&mut Self)) {
+        self.group(part, data, "", draw);
+    }
+
+    /// Draws one tick, whose own origin is at this place.
+    pub fn tick(&mut self, [x, y]: Place, draw: impl FnOnce(&mut Self)) {
+        let place = format!(" transform=\"translate({} {})\"", px(x), px(y));
+        self.group(Part::Tick, &[], &place, draw);
+    }
+
+    fn group(
+        &mut self,
+        part: Part,
+        data: &[(&str, &str)],
+        place: &str,
+        draw: impl FnOnce(&mut Self),
+    ) {
+        if self.live {
+            let data = data.iter().fold(String::new(), |text, (name, value)| {
+                format!("{text} data-{name}=\"{}\"", escaped(value))
+            });
+            self.element(format_args!("<g class=\"{}\"{place}{data}>", part.class()));
+        } else if !place.is_empty() {
+            self.element(format_args!("<g{place}>"));
+        }
+        draw(self);
+        if self.live || !place.is_empty() {
+            self.element(format_args!("</g>"));
+        }
+    }
+
+    /// The elements alone, as an SVG image within a page.
+    pub fn inline(self, class: &str, [width, height]: [f64; 2]) -> String {
+        let (width, height) = (px(width), px(height));
+        format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" aria-hidden=\"true\">\n{}</svg>",
+            self.body
+        )
+    }
+
     /// The picture, on a white background. `mm`: the size of a pixel in millimetres; without it, the
     /// viewer decides.
     pub fn finish(self, width: f64, height: f64, font: &str, mm: Option<f64>) -> String {
@@ -196,16 +306,26 @@ impl Canvas {
 
     /// A mark of `size` pixels around a place; a hollow one is an outline.
     pub fn mark(&mut self, marker: Marker, [x, y]: Place, size: f64, colour: Colour, hollow: bool) {
-        let (x, y, scale) = (px(x), px(y), px(size / 2.0));
         let paint = if hollow {
             let width = px(3.2 / size);
             format!("fill=\"{PAGE}\" stroke=\"{colour}\" stroke-width=\"{width}\"")
         } else {
             format!("fill=\"{colour}\"")
         };
+        self.shape(outline(marker), [x, y], size, &paint);
+    }
+
+    /// The end of an error bar: a short level line.
+    pub fn cap(&mut self, place: Place, colour: Colour) {
+        let paint = format!("stroke=\"{colour}\" stroke-width=\"0.4\"");
+        self.shape("M-1 0H1", place, 6.0, &paint);
+    }
+
+    /// A shape in a square from -1 to 1, which is `size` pixels wide.
+    fn shape(&mut self, outline: &str, [x, y]: Place, size: f64, paint: &str) {
+        let (x, y, scale) = (px(x), px(y), px(size / 2.0));
         self.element(format_args!(
-            "<path d=\"{}\" transform=\"translate({x} {y}) scale({scale})\" {paint}/>",
-            outline(marker)
+            "<path d=\"{outline}\" transform=\"translate({x} {y}) scale({scale})\" {paint}/>"
         ));
     }
 
@@ -293,6 +413,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
+            '\n' => escaped += "&#10;",
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -300,7 +421,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A marker's outline, in a square from -1 to 1; `assets/js/style.js` has the same.
+/// A marker's outline, in a square from -1 to 1.
 fn outline(marker: Marker) -> &'static str {
     match marker {
         Marker::Circle => "M-1 0A1 1 0 1 1 1 0A1 1 0 1 1 -1 0Z",
@@ -344,13 +465,5 @@ mod tests {
         assert_eq!(fitted("congestion window", 11.5 * 5.6, 10.0), "congestion…");
         let lines = wrapped("one two three four", 10.0 * 5.6, 10.0);
         assert_eq!(lines, ["one two", "three four"]);
-    }
-
-    #[test]
-    fn the_page_has_the_same_markers() {
-        let script = include_str!("../../assets/js/style.js");
-        for marker in Marker::ALL {
-            assert!(script.contains(outline(marker)), "{marker:?}");
-        }
     }
 }

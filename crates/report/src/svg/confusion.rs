@@ -2,9 +2,9 @@
 //! each row.
 
 use super::Area;
-use super::canvas::{Anchor, Canvas, Fill, Font, LINE, Stroke, fitted};
+use super::canvas::{Anchor, Canvas, Fill, Font, LINE, Part, Stroke, fitted, of};
 use super::looks::Looks;
-use super::scale::{grouped, number};
+use super::scale::{grouped, percent};
 use crate::figure::Matrix;
 use crate::style::Colour;
 
@@ -31,22 +31,20 @@ pub(super) fn draw(canvas: &mut Canvas, looks: &Looks, area: Area, matrices: &[M
         let left = area.left + (i % beside) as f64 * block + LABELS;
         let top = area.top + (i / beside) as f64 * tall + HEAD;
         let look = looks.of(Some(&matrix.protocol), 0);
-        let title = left - LABELS;
-        canvas.mark(
-            look.marker,
-            [title + 6.0, top - 46.0],
-            9.0,
-            look.colour,
-            false,
-        );
-        let label = fitted(&matrix.label, block - GAP - 20.0, 12.0);
-        canvas.text(&label, [title + 18.0, top - 46.0], Font::new(12.0).bold());
-        one(canvas, matrix, [left, top]);
+        let title = [left - LABELS, top - 46.0];
+        canvas.part(Part::Item, &of(Some(&matrix.protocol)), |canvas| {
+            let mark = [title[0] + 6.0, title[1]];
+            canvas.mark(look.marker, mark, 9.0, look.colour, false);
+            let label = fitted(&matrix.label, block - GAP - 20.0, 12.0);
+            canvas.text(&label, [title[0] + 18.0, title[1]], Font::new(12.0).bold());
+            one(canvas, matrix, i, [left, top]);
+        });
     }
     matrices.len().div_ceil(beside) as f64 * tall
 }
 
-fn one(canvas: &mut Canvas, matrix: &Matrix, [left, top]: [f64; 2]) {
+/// Draws the `n`th matrix.
+fn one(canvas: &mut Canvas, matrix: &Matrix, n: usize, [left, top]: [f64; 2]) {
     let [width, height] = CELL;
     let middle = Font::soft(SMALL, Anchor::Middle);
     let end = Font::soft(SMALL, Anchor::End);
@@ -76,38 +74,38 @@ fn one(canvas: &mut Canvas, matrix: &Matrix, [left, top]: [f64; 2]) {
                 opacity: 0.06 + 0.6 * part.unwrap_or(0.0),
             };
             let size = [width - 1.0, height - 1.0];
-            canvas.rect(
-                [x + 0.5, y + 0.5],
-                size,
-                Some(fill),
-                Some(Stroke::solid(LINE, 1.0)),
-            );
             let centre = x + width / 2.0;
-            let bold = Font::new(13.0).bold().anchored(Anchor::Middle);
-            canvas.text(
-                &grouped(&count.to_string()),
-                [centre, y + height / 2.0 - 8.0],
-                bold,
+            let number = grouped(&count.to_string());
+            let percent = part.map_or("none".to_owned(), |part| percent(100.0 * part));
+            let cause = ["loss to congestion", "random loss"][row];
+            let taken = ["congestion", "random"][column];
+            let tip = format!(
+                "{}\n{cause}, classified as {taken}\nepisodes\t{number}\nof this row\t{percent}",
+                matrix.label
             );
-            let percent = part.map_or("none".to_owned(), |part| {
-                format!("{} %", number(100.0 * part, 3))
+            let at = format!("{n}/{row}");
+            canvas.part(Part::Cell, &[("tip", &tip), ("row", &at)], |canvas| {
+                let border = Stroke::solid(LINE, 1.0);
+                canvas.rect([x + 0.5, y + 0.5], size, Some(fill), Some(border));
+                let bold = Font::new(13.0).bold().anchored(Anchor::Middle);
+                canvas.text(&number, [centre, y + height / 2.0 - 8.0], bold);
+                let font = Font::new(SMALL).anchored(Anchor::Middle);
+                canvas.text(&percent, [centre, y + height / 2.0 + 9.0], font);
             });
-            let font = Font::new(SMALL).anchored(Anchor::Middle);
-            canvas.text(&percent, [centre, y + height / 2.0 + 9.0], font);
         }
     }
     let y = top + 2.0 * height;
     canvas.text("no loss", [left - 8.0, y + SPURIOUS / 2.0], end);
     let size = [2.0 * width - 1.0, SPURIOUS - 1.0];
-    canvas.rect(
-        [left + 0.5, y + 0.5],
-        size,
-        None,
-        Some(Stroke::solid(LINE, 1.0)),
-    );
     let count = grouped(&matrix.spurious.to_string());
-    let font = Font::new(12.0).anchored(Anchor::Middle);
-    canvas.text(&count, [left + width, y + SPURIOUS / 2.0], font);
+    let tip = format!("{}\nno loss\nepisodes\t{count}", matrix.label);
+    let at = format!("{n}/2");
+    canvas.part(Part::Cell, &[("tip", &tip), ("row", &at)], |canvas| {
+        let border = Stroke::solid(LINE, 1.0);
+        canvas.rect([left + 0.5, y + 0.5], size, None, Some(border));
+        let font = Font::new(12.0).anchored(Anchor::Middle);
+        canvas.text(&count, [left + width, y + SPURIOUS / 2.0], font);
+    });
     if let Some(brier) = matrix.brier {
         let at = [left + width, y + SPURIOUS + SCORE / 2.0];
         canvas.text(&format!("Brier score {brier:.3}"), at, middle);

@@ -1,7 +1,7 @@
 //! Heat maps side by side with one scale of colours.
 
 use super::Area;
-use super::canvas::{Anchor, Canvas, Fill, Font, INK, LINE, PAGE, Stroke, fitted, text_width};
+use super::canvas::{Anchor, Canvas, Fill, Font, LINE, Part, Stroke, fitted, of, text_width};
 use super::looks::Looks;
 use super::scale::Scale;
 use crate::figure::{Axis, Categories, Heat};
@@ -28,6 +28,9 @@ const GAP: f64 = 24.0;
 /// Height of a line of a map's title, and width of the mark in front of it.
 const TITLE: f64 = 15.0;
 const KEY: f64 = 16.0;
+/// Text on light and on dark colours, whatever the page's background is.
+const ON_LIGHT: Colour = Colour([0x10, 0x15, 0x1a]);
+const ON_DARK: Colour = Colour([0xfe, 0xfe, 0xfe]);
 /// Width of the scale of colours.
 const BAR: f64 = 180.0;
 
@@ -101,42 +104,45 @@ pub(super) fn draw(
             area.left + column as f64 * (layout.width() + GAP) + layout.labels,
             top + 48.0 + row as f64 * layout.block() + layout.head,
         ];
-        let mut title = corner[0] - layout.labels;
-        if let Some(protocol) = &map.protocol {
-            let look = looks.of(Some(protocol), 0);
-            let place = [title + 5.0, corner[1] - layout.head + 10.0];
-            canvas.mark(look.marker, place, 9.0, look.colour, false);
-            title += KEY;
-        }
-        for (line, text) in layout.title(&map.label).into_iter().enumerate() {
-            let place = [title, corner[1] - layout.head + 10.0 + line as f64 * TITLE];
-            canvas.text(text, place, Font::new(12.0).bold());
-        }
-        layout.names(canvas, corner, x, y);
-        for (index, place) in layout.cells(corner) {
-            let cell = map.cells.get(index).copied().flatten();
-            let known = cell.filter(usable).map(part);
-            let colour = known.map_or(PAGE, viridis);
-            let border = Stroke::solid(LINE, if known.is_some() { 0.0 } else { 0.6 });
-            let size = [layout.size - 1.0, layout.tall - 1.0];
-            let fill = Fill::from(colour);
-            canvas.rect(
-                [place[0] + 0.5, place[1] + 0.5],
-                size,
-                Some(fill),
-                Some(border),
-            );
-            let text = cell.map_or("–".to_owned(), |cell| scale.number(cell, 3));
-            if text_width(&text, SMALL) <= layout.size - 2.0 {
-                let dark = known.is_some_and(|part| part <= 0.55);
-                let font = Font {
-                    colour: if dark { PAGE } else { INK },
-                    ..Font::soft(SMALL, Anchor::Middle)
-                };
-                let middle = [place[0] + layout.size / 2.0, place[1] + layout.tall / 2.0];
-                canvas.text(&text, middle, font);
+        canvas.part(Part::Item, &of(map.protocol.as_deref()), |canvas| {
+            let mut title = corner[0] - layout.labels;
+            if let Some(protocol) = &map.protocol {
+                let look = looks.of(Some(protocol), 0);
+                let place = [title + 5.0, corner[1] - layout.head + 10.0];
+                canvas.mark(look.marker, place, 9.0, look.colour, false);
+                title += KEY;
             }
-        }
+            for (line, text) in layout.title(&map.label).into_iter().enumerate() {
+                let place = [title, corner[1] - layout.head + 10.0 + line as f64 * TITLE];
+                canvas.text(text, place, Font::new(12.0).bold());
+            }
+            layout.names(canvas, corner, x, y);
+            for (index, place) in layout.cells(corner) {
+                let cell = map.cells.get(index).copied().flatten();
+                let at = [index % layout.columns, index / layout.columns];
+                let name = |axis: &Categories, i: usize| -> String {
+                    axis.values.get(i).cloned().unwrap_or_default()
+                };
+                let text = cell.map_or("not measured".to_owned(), |cell| scale.text(cell, 5));
+                let tip = format!(
+                    "{}\n{} {}, {} {}\n{}\t{text}",
+                    map.label,
+                    x.label,
+                    name(x, at[0]),
+                    y.label,
+                    name(y, at[1]),
+                    value.label,
+                );
+                // A page may have a section about a column, such as the curves of a point.
+                let link = format!("point/{}", name(x, at[0]));
+                let row = format!("{i}/{}", at[1]);
+                let data = [("tip", tip.as_str()), ("row", &row), ("link", &link)];
+                canvas.part(Part::Cell, &data, |canvas| {
+                    let text = cell.map_or("–".to_owned(), |cell| scale.number(cell, 3));
+                    layout.cell(canvas, place, cell.filter(usable).map(part), &text);
+                });
+            }
+        });
     }
     48.0 + 6.0 + maps.len().div_ceil(layout.beside) as f64 * layout.block()
 }
@@ -228,6 +234,25 @@ impl Layout {
             (row * self.columns + column, [x, y])
         };
         (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| place(row, column)))
+    }
+
+    /// Draws a cell with its number, and the colour of its part of the scale.
+    fn cell(&self, canvas: &mut Canvas, [x, y]: [f64; 2], part: Option<f64>, text: &str) {
+        let border = Stroke::solid(LINE, if part.is_some() { 0.0 } else { 0.6 });
+        let size = [self.size - 1.0, self.tall - 1.0];
+        let fill = part.map(|part| Fill::from(viridis(part)));
+        canvas.rect([x + 0.5, y + 0.5], size, fill, Some(border));
+        if text_width(text, SMALL) <= self.size - 2.0 {
+            let soft = Font::soft(SMALL, Anchor::Middle);
+            let font = match part {
+                Some(part) => Font {
+                    colour: if part <= 0.55 { ON_DARK } else { ON_LIGHT },
+                    ..soft
+                },
+                None => soft,
+            };
+            canvas.text(text, [x + self.size / 2.0, y + self.tall / 2.0], font);
+        }
     }
 
     /// Names of the axes, rows and columns.

@@ -1,6 +1,6 @@
 //! What a picture's lines, marks and areas stand for.
 
-use super::canvas::{Canvas, Font, SHADE, SHADE_EDGE, Stroke, fitted, text_width};
+use super::canvas::{Canvas, Font, Part, SHADE, SHADE_EDGE, Stroke, fitted, of, text_width};
 use super::looks::{Drawn, Look};
 use crate::figure::Form;
 
@@ -15,6 +15,8 @@ const WIDEST: f64 = 420.0;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     pub label: String,
+    /// The protocol that it stands for, if it is one.
+    pub protocol: Option<String>,
     pub form: Form,
     pub look: Look,
 }
@@ -28,8 +30,10 @@ pub(super) fn entries(panels: &[Vec<Drawn<'_>>]) -> Vec<Entry> {
         if series.points.is_empty() {
             continue;
         }
+        let protocol = series.protocol.as_deref();
         let entry = |label: &str| Entry {
             label: label.to_owned(),
+            protocol: protocol.map(str::to_owned),
             form: series.form,
             look,
         };
@@ -41,13 +45,13 @@ pub(super) fn entries(panels: &[Vec<Drawn<'_>>]) -> Vec<Entry> {
                 None => companions.push((what, entry(&series.label))),
                 Some((_, known)) if known.label != series.label => {
                     known.label = what.to_owned();
+                    known.protocol = None;
                     known.look = known.look.in_ink();
                 }
                 Some(_) => {}
             }
             continue;
         }
-        let protocol = series.protocol.as_deref();
         let known = own
             .iter_mut()
             .find(|(of, entry)| *of == protocol && entry.label == series.label);
@@ -80,13 +84,15 @@ pub(super) fn draw(
 ) -> f64 {
     let [mut x, mut y] = [left, top + ROW / 2.0];
     for entry in entries {
-        let text = fitted(&entry.label, WIDEST, SIZE);
+        let text = fitted(&entry.label, WIDEST.min(width - SAMPLE - 8.0), SIZE);
         let wide = SAMPLE + 8.0 + text_width(&text, SIZE) + 18.0;
         if x > left && x + wide > left + width {
             [x, y] = [left, y + ROW];
         }
-        sample(canvas, entry, [x, y]);
-        canvas.text(&text, [x + SAMPLE + 8.0, y], Font::new(SIZE));
+        canvas.part(Part::Key, &of(entry.protocol.as_deref()), |canvas| {
+            sample(canvas, entry, [x, y]);
+            canvas.text(&text, [x + SAMPLE + 8.0, y], Font::new(SIZE));
+        });
         x += wide;
     }
     if entries.is_empty() {
@@ -126,4 +132,17 @@ fn sample(canvas: &mut Canvas, entry: &Entry, [x, y]: [f64; 2]) {
     ) {
         canvas.mark(look.marker, [x + SAMPLE / 2.0, y], 8.0, look.colour, false);
     }
+}
+
+/// A protocol's sample as an image within a page.
+pub(super) fn swatch(look: Look) -> String {
+    let entry = Entry {
+        label: String::new(),
+        protocol: None,
+        form: Form::MarkedLine,
+        look,
+    };
+    let mut canvas = Canvas::default();
+    sample(&mut canvas, &entry, [1.0, 6.0]);
+    canvas.inline("swatch", [SAMPLE + 2.0, 12.0])
 }

@@ -1,4 +1,4 @@
-//! How the series of a picture look; `assets/js/style.js` does the same on the page.
+//! How the series of a picture look.
 
 use super::canvas::{INK, Stroke};
 use crate::figure::{Figure, Form, Panel, Series};
@@ -11,6 +11,13 @@ const GREYS: [Colour; 4] = [
     Colour([0x76, 0x81, 0x8b]),
     Colour([0x20, 0x26, 0x2c]),
     Colour([0x8a, 0x94, 0x9d]),
+];
+/// The same on the dark page.
+pub(super) const DARK_GREYS: [(Colour, Colour); 4] = [
+    (GREYS[0], Colour([0xc3, 0xcc, 0xd4])),
+    (GREYS[1], Colour([0x8b, 0x96, 0xa0])),
+    (GREYS[2], Colour([0xf0, 0xf3, 0xf5])),
+    (GREYS[3], Colour([0x75, 0x80, 0x8a])),
 ];
 const GREY_DASHES: [&[u8]; 4] = [&[], &[8, 4], &[3, 3], &[9, 3, 2, 3]];
 /// Marks and dashes of companions, in the order in which a figure has them.
@@ -57,15 +64,20 @@ impl Look {
     }
 }
 
-/// The looks of all protocols of a picture.
-pub(super) struct Looks {
+/// The looks of all protocols that are drawn together.
+pub(crate) struct Looks {
     /// The first variant of each protocol.
     protocols: HashMap<String, usize>,
 }
 
+/// A protocol may have as many labels in a panel before two of them look the same.
+const VARIANTS: usize = 8;
+
 impl Looks {
-    pub fn new(figures: &[Figure]) -> Self {
-        let mut names: Vec<&str> = figures.iter().flat_map(Figure::protocols).collect();
+    /// The looks of the protocols of these figures.
+    pub fn new<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Self {
+        let figures = figures.into_iter();
+        let mut names: Vec<&str> = figures.flat_map(Figure::protocols).collect();
         names.sort_by_key(|name| style::rank(name));
         names.dedup();
         let variants = style::variants(&names).into_iter();
@@ -76,8 +88,20 @@ impl Looks {
         }
     }
 
+    /// All colours of the protocols, on white and on the dark page.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (Colour, Colour)> {
+        let styles = |(name, first): (&'_ String, &usize)| -> Vec<Style> {
+            let variants = *first..first + VARIANTS;
+            variants
+                .map(|variant| style::style(name, variant))
+                .collect()
+        };
+        let styles = self.protocols.iter().flat_map(styles);
+        styles.map(|style| (style.light, style.dark))
+    }
+
     /// The `variant`th look of a protocol, or of what belongs to none.
-    pub fn of(&self, protocol: Option<&str>, variant: usize) -> Look {
+    pub(super) fn of(&self, protocol: Option<&str>, variant: usize) -> Look {
         match protocol {
             Some(name) => {
                 let first = self.protocols.get(name).copied().unwrap_or(0);
@@ -103,7 +127,7 @@ impl Looks {
 
     /// The looks of a figure's series, panel by panel. Of one protocol, labels that meet in a panel
     /// look different, each the same in all panels.
-    pub fn series<'a>(&self, panels: &'a [Panel]) -> Vec<Vec<Drawn<'a>>> {
+    pub(super) fn series<'a>(&self, panels: &'a [Panel]) -> Vec<Vec<Drawn<'a>>> {
         let mut variants: Vec<(Key<'a>, usize)> = Vec::new();
         let mut marks: Vec<&str> = Vec::new();
         let mut dashes: Vec<&str> = Vec::new();
@@ -131,14 +155,25 @@ impl Looks {
         };
         let number =
             |known: &[&str], what: &str| known.iter().position(|k| *k == what).unwrap_or(0);
-        let drawn = |series: &'a Series, panel: &'a Panel| match companion_of(series, panel) {
+        // Where dashes mean something, lines of protocols have none.
+        let all = || panels.iter().flat_map(|panel| &panel.series);
+        let dashed = all().any(|series| series.form == Form::Dashed);
+        let drawn = |(index, series): (usize, &'a Series), panel| match companion_of(series, panel)
+        {
             None => Drawn {
                 series,
-                look: own(series),
+                index,
+                look: match own(series) {
+                    look if dashed && Family::of(series.form) == Family::Line => {
+                        Look { dash: &[], ..look }
+                    }
+                    look => look,
+                },
                 companion: None,
             },
             Some((line, what)) => Drawn {
                 series,
+                index,
                 look: Look {
                     colour: own(line).colour,
                     dash: COMPANION_DASHES[number(&dashes, what) % COMPANION_DASHES.len()],
@@ -149,7 +184,10 @@ impl Looks {
         };
         panels
             .iter()
-            .map(|panel| panel.series.iter().map(|s| drawn(s, panel)).collect())
+            .map(|panel| {
+                let series = panel.series.iter().enumerate();
+                series.map(|s| drawn(s, panel)).collect()
+            })
             .collect()
     }
 }
@@ -158,6 +196,8 @@ impl Looks {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drawn<'a> {
     pub series: &'a Series,
+    /// Its place in its panel.
+    pub index: usize,
     pub look: Look,
     /// What it adds to a line of its panel: `loss` for `cubic, loss`.
     pub companion: Option<&'a str>,

@@ -1,12 +1,13 @@
 //! Small multiples: of a panel with many lines, a small panel for each line, in its colour, with
-//! all others in grey behind. `assets/js/multiples.js` does the same on the page.
+//! all others in grey behind.
 
 use super::Area;
-use super::canvas::{Anchor, Canvas, Font, GRID, LINE, Stroke, fitted};
+use super::canvas::{Anchor, Canvas, Font, LINE, Part, Stroke, fitted, of, text_width};
 use super::looks::Drawn;
-use super::panels::{Frame, LABEL, NAMED, named, vertical};
+use super::panels::{Frame, LABEL, NAMED, Ticks, named, vertical};
 use super::scale::Range;
 use crate::figure::{Form, Panel, Series};
+use crate::thin::thin;
 
 /// Room for ticks at the left and right of a row, pixels.
 const LEFT: f64 = 52.0;
@@ -24,6 +25,8 @@ const HEAD: f64 = 20.0;
 const ABOVE: f64 = 26.0;
 const BELOW: f64 = 46.0;
 const MARK: f64 = 14.0;
+/// Points of a line behind another one.
+const BEHIND: usize = 40;
 
 /// Whether a panel has too many lines to tell them apart, and nothing but lines and what belongs to
 /// them.
@@ -43,11 +46,14 @@ pub(super) fn draw(
     drawn: &[Vec<Drawn<'_>>],
 ) -> f64 {
     let room = area.width - LEFT - RIGHT;
-    let columns = (((room + GAP) / (NARROW + GAP)) as usize).clamp(1, BESIDE);
+    let names = drawn.iter().flat_map(|drawn| named(drawn));
+    let names = names.map(|d| MARK + text_width(&d.series.label, LABEL));
+    let narrowest = names.fold(NARROW, f64::max);
+    let columns = (((room + GAP) / (narrowest + GAP)) as usize).clamp(1, BESIDE);
     let width = ((room + GAP) / columns as f64 - GAP).max(20.0);
     let height = (0.6 * width).clamp(44.0, 80.0);
     let mut top = area.top;
-    for (panel, drawn) in panels.iter().zip(drawn) {
+    for (index, (panel, drawn)) in panels.iter().zip(drawn).enumerate() {
         let lines: Vec<&Drawn<'_>> = named(drawn).collect();
         let y = vertical(panel);
         canvas.text(&y.scale.name, [area.left, top + 12.0], Font::new(LABEL));
@@ -62,23 +68,34 @@ pub(super) fn draw(
                 x,
                 y: y.clone(),
             };
-            let last = i + columns >= lines.len();
-            frame.small_axes(canvas, column == 0, last);
-            frame.others(canvas, drawn, line.series);
             let own: Vec<Drawn<'_>> = drawn
                 .iter()
                 .filter(|d| belongs(d, line.series))
                 .copied()
                 .collect();
-            frame.series(canvas, &own);
-            let place = [frame.left + 5.0, frame.top - 10.0];
-            canvas.mark(line.look.marker, place, 8.0, line.look.colour, false);
-            let name = fitted(&line.series.label, width - MARK, LABEL);
-            let font = Font {
-                colour: line.look.colour,
-                ..Font::new(LABEL)
+            let ticks = Ticks {
+                counts: [3, 3],
+                size: 11.0,
+                numbers: [i + columns >= lines.len(), column == 0],
+                vertical_grid: false,
             };
-            canvas.text(&name, [place[0] - 5.0 + MARK, place[1]], font);
+            let only = own.iter().map(|d| d.index).collect();
+            canvas.part(Part::Item, &of(line.series.protocol.as_deref()), |canvas| {
+                frame.panel(canvas, (index, Some(only)), &ticks, |canvas| {
+                    canvas.part(Part::Data, &[], |canvas| {
+                        frame.others(canvas, drawn, line.series);
+                        frame.series(canvas, &own);
+                    });
+                    let place = [frame.left + 5.0, frame.top - 10.0];
+                    canvas.mark(line.look.marker, place, 8.0, line.look.colour, false);
+                    let name = fitted(&line.series.label, width - MARK, LABEL);
+                    let font = Font {
+                        colour: line.look.colour,
+                        ..Font::new(LABEL)
+                    };
+                    canvas.text(&name, [place[0] - 5.0 + MARK, place[1]], font);
+                });
+            });
         }
         let rows = lines.len().div_ceil(columns);
         top += rows as f64 * (HEAD + height + BETWEEN) - BETWEEN;
@@ -102,31 +119,6 @@ fn belongs(drawn: &Drawn<'_>, line: &Series) -> bool {
 }
 
 impl Frame<'_> {
-    /// A frame with three ticks on each axis; `names`: whether the ticks have numbers.
-    fn small_axes(&self, canvas: &mut Canvas, left: bool, below: bool) {
-        let (right, bottom) = (self.left + self.width, self.top + self.height);
-        let thin = |colour| Stroke::solid(colour, 1.0);
-        for tick in self.y.ticks(3) {
-            let y = self.at_y(tick);
-            canvas.line(&[[self.left, y], [right, y]], thin(GRID));
-            if left {
-                let text = self.y.scale.number(tick, 5);
-                canvas.text(&text, [self.left - 6.0, y], Font::soft(11.0, Anchor::End));
-            }
-        }
-        for tick in self.x.ticks(3) {
-            let x = self.at_x(tick);
-            canvas.line(&[[x, bottom], [x, bottom + 4.0]], thin(LINE));
-            if below {
-                let text = self.x.scale.number(tick, 5);
-                let font = Font::soft(11.0, Anchor::Middle);
-                canvas.text(&text, [x, bottom + 13.0], font);
-            }
-        }
-        let corner = [[self.left, self.top], [self.left, bottom], [right, bottom]];
-        canvas.line(&corner, thin(LINE));
-    }
-
     /// Everything that belongs to no line or to another one: shades, and the other lines in grey.
     fn others(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>], line: &Series) {
         let shades: Vec<Drawn<'_>> = drawn
@@ -136,8 +128,15 @@ impl Frame<'_> {
             .collect();
         self.series(canvas, &shades);
         for other in named(drawn).filter(|d| !std::ptr::eq(d.series, line)) {
-            let places = self.places(other.series.points.iter().copied());
-            canvas.line(&places, Stroke::solid(LINE, 0.7));
+            // Behind each line are all others: with all their points a picture would be very large.
+            let places = thin(self.places(other.series.points.iter().copied()), BEHIND);
+            canvas.part(
+                Part::Series,
+                &of(other.series.protocol.as_deref()),
+                |canvas| {
+                    canvas.line(&places, Stroke::solid(LINE, 0.7));
+                },
+            );
         }
     }
 }

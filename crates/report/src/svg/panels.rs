@@ -1,13 +1,15 @@
 //! Series over a common axis, panels above each other.
 
 use super::canvas::{
-    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Place, SHADE, SHADE_EDGE, Stroke, fitted,
+    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Part, Place, SHADE, SHADE_EDGE, Stroke, of,
     text_width,
 };
 use super::looks::{Drawn, Looks};
 use super::scale::Range;
 use super::{Area, legend, multiples};
 use crate::figure::{Axis, Form, Panel, Series};
+use crate::style::Colour;
+use serde::Serialize;
 
 /// Room for the ticks at the left and for half of the last one at the right, pixels.
 const LEFT: f64 = 70.0;
@@ -22,8 +24,10 @@ const SIGNS: usize = 7;
 pub(super) const LABEL: f64 = 12.0;
 /// More lines than this have no names at their ends: each has a small panel of its own.
 pub(super) const NAMED: usize = 8;
-/// Names at line ends are cut to this part of the width.
-const WIDEST_NAME: f64 = 0.2;
+/// Names at line ends have at most this part of the width; wider ones are in the legend only, and so
+/// are all names of a figure that is narrower than this, in pixels.
+const WIDEST_NAME: f64 = 0.3;
+const NARROW: f64 = 560.0;
 /// Between two names, from middle to middle.
 const LINE_HEIGHT: f64 = 13.0;
 
@@ -61,8 +65,8 @@ pub(super) fn draw(
         _ => (140.0, 0.33),
     };
     let height = (part * area.width).clamp(60.0, most);
-    let names = Names::new(&drawn, area.width);
-    let right = names.as_ref().map_or(RIGHT, |names| names.width + 10.0);
+    let names = names_width(&drawn, area.width);
+    let right = names.map_or(RIGHT, |width| width + 18.0);
     let mut bottom = top;
     for (i, (panel, drawn)) in panels.iter().zip(&drawn).enumerate() {
         let frame = Frame {
@@ -73,34 +77,46 @@ pub(super) fn draw(
             x: &x,
             y: vertical(panel),
         };
-        frame.axes(canvas, area.left, !lines, i + 1 == panels.len());
-        frame.series(canvas, drawn);
-        if let Some(names) = &names {
-            frame.names(canvas, drawn, names.width);
-        }
+        let last = i + 1 == panels.len();
+        let ticks = Ticks {
+            counts: [
+                ((frame.width / 80.0) as usize).clamp(3, 10),
+                if height > 170.0 { 6 } else { 4 },
+            ],
+            size: LABEL,
+            numbers: [last, true],
+            vertical_grid: !lines,
+        };
+        frame.panel(canvas, (i, None), &ticks, |canvas| {
+            let place = [area.left, frame.top - 14.0];
+            canvas.text(&frame.y.scale.name, place, Font::new(LABEL));
+            canvas.part(Part::Data, &[], |canvas| frame.series(canvas, drawn));
+            if names.is_some() {
+                frame.names(canvas, drawn);
+            }
+        });
         bottom = frame.top + height;
     }
+    let middle = [
+        area.left + LEFT + (area.width - LEFT - right) / 2.0,
+        bottom + 35.0,
+    ];
+    let font = Font::new(LABEL).anchored(Anchor::Middle);
+    canvas.text(&x.scale.name, middle, font);
     bottom + BELOW - area.top
 }
 
-/// Names at the ends of lines, which save the way to the legend.
-struct Names {
-    width: f64,
-}
-
-impl Names {
-    /// `None` if there are too many lines, or a single one.
-    fn new(panels: &[Vec<Drawn<'_>>], width: f64) -> Option<Self> {
-        let most = panels.iter().map(|drawn| named(drawn).count()).max()?;
-        let widest = panels
-            .iter()
-            .flat_map(|drawn| named(drawn))
-            .map(|d| text_width(&d.series.label, LABEL))
-            .fold(0.0, f64::max);
-        (2..=NAMED).contains(&most).then(|| Self {
-            width: widest.min(WIDEST_NAME * width),
-        })
-    }
+/// The width of the names at the ends of lines, which save the way to the legend. `None` if there are
+/// too many lines, or a single one, or no room.
+fn names_width(panels: &[Vec<Drawn<'_>>], width: f64) -> Option<f64> {
+    let most = panels.iter().map(|drawn| named(drawn).count()).max()?;
+    let widest = panels
+        .iter()
+        .flat_map(|drawn| named(drawn))
+        .map(|d| text_width(&d.series.label, LABEL))
+        .fold(0.0, f64::max);
+    let fits = width >= NARROW && widest <= WIDEST_NAME * width;
+    ((2..=NAMED).contains(&most) && fits).then_some(widest)
 }
 
 /// The lines that have names: those of protocols.
@@ -194,44 +210,72 @@ impl Frame<'_> {
         usable.map(|[x, y]| [self.at_x(x), self.at_y(y)]).collect()
     }
 
-    /// Draws both axes with their ticks and names. `names`: where the vertical axis's name begins.
-    fn axes(&self, canvas: &mut Canvas, names: f64, vertical_grid: bool, last: bool) {
-        let (right, bottom) = (self.left + self.width, self.top + self.height);
+    /// Draws both axes, and what is between them. `index`: the panel's place in the figure, and the
+    /// series of it that this frame has, if not all.
+    pub fn panel(
+        &self,
+        canvas: &mut Canvas,
+        (index, only): (usize, Option<Vec<usize>>),
+        ticks: &Ticks,
+        draw: impl FnOnce(&mut Canvas),
+    ) {
+        let data = PanelData {
+            panel: index,
+            only,
+            frame: [self.left, self.top, self.width, self.height],
+            x: self.x,
+            y: &self.y,
+            counts: ticks.counts,
+        };
+        // It is written for the page only, and numbers and texts are always JSON.
+        let data = match canvas.live {
+            true => serde_json::to_string(&data).unwrap_or_default(),
+            false => String::new(),
+        };
+        canvas.part(Part::Panel, &[("panel", &data)], |canvas| {
+            self.ticks(canvas, ticks);
+            draw(canvas);
+        });
+    }
+
+    fn ticks(&self, canvas: &mut Canvas, ticks: &Ticks) {
         let thin = |colour| Stroke::solid(colour, 1.0);
-        let rows = if self.height > 170.0 { 6 } else { 4 };
-        for tick in self.y.ticks(rows) {
-            let y = self.at_y(tick);
-            canvas.line(&[[self.left, y], [right, y]], thin(GRID));
-            canvas.line(&[[self.left - 5.0, y], [self.left, y]], thin(LINE));
-            let text = self.y.scale.number(tick, 5);
-            canvas.text(&text, [self.left - 8.0, y], Font::soft(LABEL, Anchor::End));
-        }
-        let columns = ((self.width / 80.0) as usize).clamp(3, 10);
-        for tick in self.x.ticks(columns) {
-            let x = self.at_x(tick);
-            if vertical_grid {
-                canvas.line(&[[x, self.top], [x, bottom]], thin(GRID));
+        let [columns, rows] = ticks.counts;
+        canvas.part(Part::YTicks, &[], |canvas| {
+            for tick in self.y.ticks(rows) {
+                canvas.tick([self.left, self.at_y(tick)], |canvas| {
+                    canvas.line(&[[0.0, 0.0], [self.width, 0.0]], thin(GRID));
+                    canvas.line(&[[-5.0, 0.0], [0.0, 0.0]], thin(LINE));
+                    if ticks.numbers[1] {
+                        let text = self.y.scale.number(tick, 5);
+                        canvas.text(&text, [-8.0, 0.0], Font::soft(ticks.size, Anchor::End));
+                    }
+                });
             }
-            canvas.line(&[[x, bottom], [x, bottom + 5.0]], thin(LINE));
-            if last {
-                let text = self.x.scale.number(tick, 5);
-                canvas.text(&text, [x, bottom + 15.0], Font::soft(LABEL, Anchor::Middle));
+        });
+        canvas.part(Part::XTicks, &[], |canvas| {
+            let mut last = (f64::NEG_INFINITY, 0.0);
+            for tick in self.x.ticks(columns) {
+                let at = self.at_x(tick);
+                canvas.tick([at, self.top + self.height], |canvas| {
+                    if ticks.vertical_grid {
+                        canvas.line(&[[0.0, -self.height], [0.0, 0.0]], thin(GRID));
+                    }
+                    canvas.line(&[[0.0, 0.0], [0.0, 5.0]], thin(LINE));
+                    let text = self.x.scale.number(tick, 5);
+                    let half = text_width(&text, ticks.size) / 2.0;
+                    // Numbers do not touch.
+                    if ticks.numbers[0] && (at - last.0).abs() > half + last.1 + 4.0 {
+                        last = (at, half);
+                        let font = Font::soft(ticks.size, Anchor::Middle);
+                        canvas.text(&text, [0.0, ticks.size + 3.0], font);
+                    }
+                });
             }
-        }
-        canvas.line(
-            &[[self.left, self.top], [self.left, bottom], [right, bottom]],
-            thin(LINE),
-        );
-        canvas.text(
-            &self.y.scale.name,
-            [names, self.top - 14.0],
-            Font::new(LABEL),
-        );
-        if last {
-            let middle = [self.left + self.width / 2.0, bottom + 35.0];
-            let font = Font::new(LABEL).anchored(Anchor::Middle);
-            canvas.text(&self.x.scale.name, middle, font);
-        }
+        });
+        let (right, bottom) = (self.left + self.width, self.top + self.height);
+        let corner = [[self.left, self.top], [self.left, bottom], [right, bottom]];
+        canvas.line(&corner, thin(LINE));
     }
 
     /// Draws areas first, then lines, then marks.
@@ -250,39 +294,46 @@ impl Frame<'_> {
         drawn.sort_by_key(|d| order(d.series.form));
         let mut bands = bands.iter();
         for d in drawn {
-            match d.series.form {
-                Form::Stack => {
-                    if let Some(band) = bands.next() {
-                        self.band(canvas, d, band);
+            let index = d.index.to_string();
+            let mut data = of(d.series.protocol.as_deref());
+            data.push(("s", &index));
+            canvas.part(Part::Series, &data, |canvas| {
+                match d.series.form {
+                    Form::Stack => {
+                        if let Some(band) = bands.next() {
+                            self.band(canvas, d, band);
+                        }
                     }
+                    _ => self.one(canvas, d),
                 }
-                _ => self.one(canvas, d),
-            }
-            self.whiskers(canvas, d);
+                self.whiskers(canvas, d);
+            });
         }
     }
 
     /// Writes the name of each line at its end, in its colour, at a distance from the others.
-    fn names(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>], width: f64) {
-        let end = |d: &Drawn<'_>| {
-            let last = self.places(d.series.points.iter().copied()).pop()?;
-            Some((last, fitted(&d.series.label, width, LABEL), d.look.colour))
-        };
-        let mut names: Vec<_> = named(drawn).filter_map(end).collect();
+    fn names(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>]) {
+        let mut names: Vec<(Place, &Series, Colour)> = named(drawn)
+            .filter_map(|d| {
+                let last = self.places(d.series.points.iter().copied()).pop()?;
+                Some((last, d.series, d.look.colour))
+            })
+            .collect();
         names.sort_by(|a, b| a.0[1].total_cmp(&b.0[1]));
-        let bottom = self.top + self.height;
-        let count = names.len() as f64;
-        let mut free = self.top;
-        for (i, (place, text, colour)) in names.into_iter().enumerate() {
-            // Below the one before, and above the place that those after it need.
-            let lowest = bottom - (count - 1.0 - i as f64) * LINE_HEIGHT;
-            let y = place[1].min(lowest).max(free);
-            free = y + LINE_HEIGHT;
-            let font = Font {
-                colour,
-                ..Font::new(LABEL)
-            };
-            canvas.text(&text, [place[0] + 6.0, y], font);
+        let wanted: Vec<f64> = names.iter().map(|([_, y], ..)| *y).collect();
+        let heights = apart(&wanted, [self.top, self.top + self.height]);
+        for (([x, end], series, colour), y) in names.into_iter().zip(heights) {
+            canvas.part(Part::End, &of(series.protocol.as_deref()), |canvas| {
+                if (y - end).abs() > LINE_HEIGHT / 2.0 {
+                    let bend = [[x + 2.0, end], [x + 12.0, y]];
+                    canvas.line(&bend, Stroke::solid(colour, 0.7));
+                }
+                let font = Font {
+                    colour,
+                    ..Font::new(LABEL)
+                };
+                canvas.text(&series.label, [x + 14.0, y], font);
+            });
         }
     }
 
@@ -370,10 +421,57 @@ impl Frame<'_> {
             let (x, high, low) = (self.at_x(*x), self.at_y(y + spread), self.at_y(y - spread));
             canvas.line(&[[x, low], [x, high]], stroke);
             for end in [low, high] {
-                canvas.line(&[[x - 3.0, end], [x + 3.0, end]], stroke);
+                canvas.cap([x, end], drawn.look.colour);
             }
         }
     }
+}
+
+/// How the axes of a frame are drawn.
+pub(super) struct Ticks {
+    /// About how many ticks each axis has.
+    pub counts: [usize; 2],
+    /// Size of the numbers, pixels.
+    pub size: f64,
+    /// Whether the axes have numbers.
+    pub numbers: [bool; 2],
+    pub vertical_grid: bool,
+}
+
+/// What the page's script needs to know of a panel.
+#[derive(Serialize)]
+struct PanelData<'a> {
+    /// Its place in the figure's data.
+    panel: usize,
+    /// Its series by their places in the data; all, if there is no list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only: Option<Vec<usize>>,
+    /// Left, top, width and height.
+    frame: [f64; 4],
+    x: &'a Range,
+    y: &'a Range,
+    counts: [usize; 2],
+}
+
+/// Heights of lines of text that do not overlap and are as near as possible to these heights, which
+/// are in order: isotonic regression by pooling adjacent violators.
+fn apart(wanted: &[f64], [top, bottom]: [f64; 2]) -> Vec<f64> {
+    // The mean of a pool of texts that touch each other, as if each was at the height of the first.
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for (i, y) in wanted.iter().enumerate() {
+        let mut pool = (y - i as f64 * LINE_HEIGHT, 1);
+        while let Some((mean, n)) = pools.pop_if(|(mean, _)| *mean > pool.0) {
+            let sum = mean * n as f64 + pool.0 * pool.1 as f64;
+            pool = (sum / (n + pool.1) as f64, n + pool.1);
+        }
+        pools.push(pool);
+    }
+    let lowest = bottom - (wanted.len() as f64 - 1.0) * LINE_HEIGHT;
+    let first = pools
+        .into_iter()
+        .flat_map(|(mean, n)| std::iter::repeat_n(mean.min(lowest).max(top), n));
+    let height = |(i, first): (usize, f64)| first + i as f64 * LINE_HEIGHT;
+    first.enumerate().map(height).collect()
 }
 
 /// Level until the next point.

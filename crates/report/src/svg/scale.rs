@@ -1,6 +1,8 @@
-//! Numbers, units and ticks as people read them; `assets/js/format.js` does the same on the page.
+//! Numbers, units and ticks as people read them; `assets/values.js` has as much of it as zooming and
+//! pointing need.
 
 use crate::figure::Axis;
+use serde::Serialize;
 
 /// Separates groups of digits.
 const THIN: char = '\u{202f}';
@@ -10,12 +12,15 @@ const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""
 const SMALL_PREFIXES: [(f64, &str); 3] = [(1.0, ""), (1e-3, "m"), (1e-6, "µ")];
 
 /// An axis' values in the unit in which they are read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Scale {
     /// Size of the unit in units of the figure.
     factor: f64,
     /// Label and unit.
+    #[serde(skip)]
     pub name: String,
+    pub label: String,
+    unit: String,
 }
 
 impl Scale {
@@ -36,7 +41,23 @@ impl Scale {
             ("", unit) => format!("({unit})"),
             (label, unit) => format!("{label} ({unit})"),
         };
-        Self { factor, name }
+        let label = axis.label.clone();
+        Self {
+            factor,
+            name,
+            label,
+            unit,
+        }
+    }
+
+    /// A value with its unit.
+    pub fn text(&self, value: f64, digits: usize) -> String {
+        let number = self.number(value, digits);
+        match self.unit.as_str() {
+            "" => number,
+            "%" => format!("{number}{THIN}%"),
+            unit => format!("{number} {unit}"),
+        }
     }
 
     /// A value with at most this many significant digits.
@@ -83,6 +104,11 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     format!("{sign}{whole}{point}{part}")
 }
 
+/// A number of percent.
+pub(super) fn percent(value: f64) -> String {
+    format!("{}{THIN}%", number(value, 3))
+}
+
 fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -119,12 +145,13 @@ fn superscript(exponent: i32) -> String {
 }
 
 /// The range of an axis in a picture.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Range {
     pub low: f64,
     pub high: f64,
     log: bool,
     inverse: bool,
+    #[serde(flatten)]
     pub scale: Scale,
 }
 
@@ -137,7 +164,7 @@ impl Range {
         from_zero: bool,
         room: bool,
     ) -> Self {
-        let usable = values.filter(|value| value.is_finite() && (!axis.log || *value > 0.0));
+        let usable = values.filter(|value| has_place(axis.log, *value));
         let (mut low, mut high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
             (a.min(v), b.max(v))
         });
@@ -172,7 +199,7 @@ impl Range {
 
     /// Whether a value has a place on the axis.
     pub fn has(&self, value: f64) -> bool {
-        value.is_finite() && (!self.log || value > 0.0)
+        has_place(self.log, value)
     }
 
     /// Round numbers, about `count` of them on a linear axis.
@@ -183,6 +210,11 @@ impl Range {
             ticks(self.low, self.high, count)
         }
     }
+}
+
+/// Whether a value can be drawn: ratios and differences of such values are finite.
+fn has_place(log: bool, value: f64) -> bool {
+    value.abs() < 1e100 && (!log || value > 1e-100)
 }
 
 fn logarithmic(low: f64, high: f64, room: bool) -> (f64, f64) {

@@ -120,6 +120,8 @@ fn what_several_lines_have_beside_them_is_in_the_legend_once() {
     };
     let all = [of("cubic"), of("bbr")].concat();
     let svg = drawn(panels(Axis::new("x", ""), Axis::new("y", ""), all));
+    // Dashes mean "predicted" here, so the lines have none, whatever their protocols' style is.
+    assert_eq!(count(&svg, "polyline", "stroke-dasharray"), 3);
     has(&svg, &[">predicted</text>"]);
     assert!(!svg.contains("cubic, predicted"));
     assert_eq!(count(&svg, "polyline", "stroke-dasharray=\"2 3\""), 3);
@@ -213,7 +215,14 @@ fn a_confusion_matrix_has_counts_and_the_part_of_each_row() {
     }));
     has(
         &svg,
-        &[">90<", ">90 %<", ">10 %<", ">none<", ">3<", "classified as"],
+        &[
+            ">90<",
+            ">90\u{202f}%<",
+            ">10\u{202f}%<",
+            ">none<",
+            ">3<",
+            "classified as",
+        ],
     );
     has(&svg, &[">Brier score 0.100<"]);
 }
@@ -284,6 +293,19 @@ fn up_to_eight_lines_have_names_at_their_ends() {
         series(Some(&name), &format!("line {i}"), Form::Line, points)
     };
     let axes = || (Axis::new("x", "s"), Axis::new("y", "B"));
+    let width = |width_mm| {
+        let figure = panels(axes().0, axes().1, (0..3).map(line).collect());
+        let print = super::Print {
+            width_mm,
+            font: "Arial".to_owned(),
+            font_pt: 8.0,
+            titles: false,
+        };
+        super::svg_for_print(&figure, std::slice::from_ref(&figure), &print)
+    };
+    // A column of a paper has no room for them; no name is cut.
+    assert_eq!(width(88.0).matches(">line 1<").count(), 1);
+    assert_eq!(width(180.0).matches(">line 1<").count(), 2);
     let with = |n: usize| drawn(panels(axes().0, axes().1, (0..n).map(line).collect()));
     let svg = with(3);
     // In the legend, and at the end.
@@ -328,7 +350,7 @@ fn a_picture_for_paper_has_its_width_font_and_size() {
         font_pt: 9.0,
         titles: false,
     };
-    let svg = super::svg_for_print(std::slice::from_ref(&figure), &print);
+    let svg = super::svg_for_print(&figure, std::slice::from_ref(&figure), &print);
     has(
         &svg,
         &["width=\"88mm\"", "font-family=\"'Times New Roman', "],
@@ -342,6 +364,7 @@ fn a_picture_for_paper_has_its_width_font_and_size() {
     assert!((width * 0.75 - 88.0 / 25.4 * 72.0).abs() < 0.1, "{width}");
     assert!(!svg.contains(&figure.title));
     let titled = super::svg_for_print(
+        &figure,
         std::slice::from_ref(&figure),
         &super::Print {
             titles: true,
@@ -349,4 +372,63 @@ fn a_picture_for_paper_has_its_width_font_and_size() {
         },
     );
     assert!(titled.contains(figure.title.split(' ').next().expect("a word")));
+}
+
+#[test]
+fn a_protocol_has_one_style_in_all_figures_of_a_page() {
+    let of = |name: &str| {
+        let points = vec![[0.0, 1.0], [10.0, 2.0]];
+        let line = series(Some(name), name, Form::Line, points);
+        panels(Axis::new("x", "s"), Axis::new("y", "B"), vec![line])
+    };
+    let page = [of("cubic"), of("cubic?C=0.6")];
+    let looks = Looks::new(&page);
+    let print = super::Print {
+        width_mm: 88.0,
+        font: "Arial".to_owned(),
+        font_pt: 8.0,
+        titles: false,
+    };
+    let colour = looks.of(Some("cubic?C=0.6"), 0).colour.to_string();
+    let alone = super::svg_for_print(&page[1], &page, &print);
+    assert!(alone.contains(&colour), "no {colour} in {alone}");
+    assert!(super::svg_in_page(&page[1].plot, &looks).contains(&colour));
+}
+
+#[test]
+fn a_page_has_each_picture_twice_with_what_its_script_reads() {
+    let points = vec![[0.0, 1.0], [10.0, 2.0]];
+    let line = series(Some("cubic \"<1>"), "a", Form::Line, points);
+    let figure = panels(Axis::new("x", "s"), Axis::new("y", "B"), vec![line]);
+    let looks = Looks::new([&figure]);
+    let pictures = super::svg_in_page(&figure.plot, &looks);
+    assert_eq!(pictures.matches("<svg ").count(), 2);
+    let protocol = "data-p=\"cubic &quot;&lt;1&gt;\"";
+    has(
+        &pictures,
+        &[
+            "data-panel=\"{&quot;panel&quot;:0",
+            protocol,
+            "class=\"ticks x\"",
+        ],
+    );
+    assert_eq!(
+        pictures.matches("<g").count(),
+        pictures.matches("</g>").count()
+    );
+    // Other pictures have none of it.
+    assert!(!svg(&[figure]).contains("data-"));
+    let used = super::colours(&pictures).collect();
+    let rules = super::dark_rules(&looks, ".plot", &used);
+    has(&rules, &[".plot [stroke=\"#c9d0d6\"]{stroke:#454e57}"]);
+    assert!(!rules.contains("#1a7f4b"), "a colour that no picture has");
+}
+
+#[test]
+fn a_figure_in_words_has_the_range_of_each_series() {
+    let points = vec![[0.0, 1e6], [10.0, 2e6]];
+    let line = series(Some("cubic"), "cubic", Form::Line, points);
+    let figure = panels(Axis::new("x", "s"), Axis::new("rate", "bit/s"), vec![line]);
+    let words = super::in_words(&figure.plot);
+    assert_eq!(words, "cubic, rate 1 Mbit/s to 2 Mbit/s");
 }

@@ -9,10 +9,10 @@
 use crate::figure::{Figure, Plot};
 
 /// A place in a figure.
-pub(super) type Place = [f64; 2];
+pub(crate) type Place = [f64; 2];
 
 /// At most `most` (at least three) of these points, which are in order of x.
-pub(super) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
+pub(crate) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
     let most = most.max(3);
     let n = points.len();
     if n <= most {
@@ -44,7 +44,7 @@ pub(super) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
 }
 
 /// Rounds numbers to five significant digits, which is what a picture can show, in half the space.
-pub(super) fn shorten(mut figure: Figure) -> Figure {
+pub(crate) fn shorten(mut figure: Figure) -> Figure {
     let short = |x: &mut f64| *x = digits(*x);
     match &mut figure.plot {
         Plot::Panels { panels, .. } => {
