@@ -81,12 +81,16 @@ impl Chromium {
             .await
     }
 
-    /// Scrolls to a figure.
+    /// Scrolls to a figure, and waits until the page has heard of it.
     pub async fn show(&self, figure: &str) {
-        self.run(&format!(
-            "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"
-        ))
-        .await;
+        let _: bool = self
+            .value(&format!(
+                "new Promise((resolve) => {{
+                    document.getElementById('{figure}').scrollIntoView({{ block: 'center' }});
+                    requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)));
+                }})"
+            ))
+            .await;
     }
 
     /// Scrolls to a figure and returns the middle of the `n`-th text in it that equals `text`,

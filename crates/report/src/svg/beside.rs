@@ -60,6 +60,8 @@ pub(super) fn draw(
     value: &Axis,
     rows: &[BesideRow],
 ) -> f64 {
+    let rows: Vec<BesideRow> = rows.iter().map(drawable).collect();
+    let rows = rows.as_slice();
     let columns = Columns::new(&area, rows);
     let maximum = rows.iter().map(size_of).fold(0.0, f64::max);
     let scale = Scale::new(value, maximum);
@@ -141,6 +143,18 @@ pub(super) fn draw(
     let font = Font::new(12.0).anchored(anchor);
     canvas.text(&under.join("; "), [x, y + 2.0], font);
     y + 16.0 - area.top
+}
+
+/// The row without numbers that have no place on any axis.
+fn drawable(row: &BesideRow) -> BesideRow {
+    let finite = |number: Option<f64>| number.filter(|number| number.abs() < 1e100);
+    BesideRow {
+        paper: finite(row.paper),
+        measured: finite(row.measured),
+        spread: finite(row.spread),
+        expected: row.expected.map(finite),
+        ..row.clone()
+    }
 }
 
 /// Where the columns are, in pixels.
