@@ -8,38 +8,17 @@ mod probe;
 mod probe;
 mod show;
 
-use crate::compare::percent;
 #[cfg(feature = "transports")]
 use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
-use crate::neighbours::{self, Beside, Neighbours, Path as SharedPath, REFERENCE, TOLERABLE};
-use crate::runs::Progress;
+use crate::path::PathArgs;
+use crate::runs::observer;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use whimbrel_cc::registry;
-use whimbrel_rank::score::{SHARE, reach};
-use whimbrel_rank::{League, Library, MatrixPoint, Runs, Task, play};
-use whimbrel_sim::scenario::document::Document;
-use whimbrel_units::{Bytes, Duration, Rate};
-
-/// The algorithm that most senders use: gains are over it.
-const USUAL: &str = "cubic";
-/// Packets that fit through the path in a run of the first and of the second round.
-const PACKETS: (f64, f64) = (120_000.0, 300_000.0);
-/// Seconds of a run, at least and at most, and at least this many round trips.
-const SECONDS: (f64, f64) = (5.0, 30.0);
-const ROUND_TRIPS: f64 = 60.0;
-/// Algorithms of the first round that then run beside the neighbours.
-const CONTENDERS: usize = 16;
-/// Algorithms in the second round, besides the usual one, and seeds there.
-const FINALISTS: usize = 6;
-const SEEDS: u32 = 3;
-/// Rows of the table.
-const SHOWN: usize = 5;
-/// Bits of a full packet.
-const PACKET: f64 = 12_000.0;
+use whimbrel_study::advise::{Candidate, Request, advise};
+use whimbrel_study::neighbours::Neighbours;
+use whimbrel_units::{Bytes, Duration};
 
 /// Advise which algorithm to use on a path
 ///
@@ -49,11 +28,15 @@ const PACKET: f64 = 12_000.0;
 /// With HOST, where `whimbrel serve` runs, the path is measured first: data that the server
 /// discards is sent for some seconds. What flags say of the path counts more than what is measured.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("rate", |rate| rate.required_unless_present_any(["rate_trace", "host"])),
+    mut_arg("rate_trace", |trace| trace.alias("trace").conflicts_with("host")),
+    mut_arg("rtt", |rtt| rtt.required_unless_present("host")),
+    after_help = "\
 Examples:
   whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5%
   whimbrel advise --rate 20Mbit/s --rtt 600ms --loss 1% --neighbours bbr
-  whimbrel advise --trace starlink.down --rtt 45ms --queue '300 packets'
+  whimbrel advise --rate-trace starlink.down --rtt 45ms --queue '300 packets'
   whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5% --size 1GB
   whimbrel advise example.org                measures the path first
 
@@ -70,36 +53,19 @@ server may refuse it (`serve --max-probe 0`).
 --json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, queue_is_full,
 seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm,
 score, goodput_bps, queue_ms, lost, share, neighbours_keep, file_seconds (null
-without --size), carriers}]}.")]
+without --size), carriers}]}."
+)]
 pub struct AdviseArgs {
     /// A server of `whimbrel serve`, to which the path is measured: `HOST[:PORT]`
     #[arg(value_name = "HOST")]
     host: Option<String>,
-    /// Rate of the bottleneck
-    #[arg(long, required_unless_present_any = ["trace", "host"], allow_hyphen_values = true)]
-    rate: Option<Rate>,
-    /// Base RTT, without queueing
-    #[arg(long, required_unless_present = "host", allow_hyphen_values = true)]
-    rtt: Option<Duration>,
-    /// Random loss of data packets [default: 0 %]
-    #[arg(long, allow_hyphen_values = true, value_parser = percent)]
-    loss: Option<String>,
-    /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB` [default: 1 bdp]
-    #[arg(long, value_parser = crate::compare::written::<whimbrel_net::Queue>)]
-    queue: Option<String>,
+    #[command(flatten)]
+    path: PathArgs,
     /// Flows that share the path, such as `bbr` or `cubic:2`
-    #[arg(long, default_value = USUAL, value_name = "ALGORITHM[:N]")]
+    #[arg(long, default_value = "cubic", value_name = "ALGORITHM[:N]")]
     neighbours: Neighbours,
-    /// Recorded rate of the bottleneck, in mahimahi's format; it repeats
-    #[arg(
-        long,
-        alias = "rate-trace",
-        value_name = "FILE",
-        conflicts_with_all = ["rate", "host"]
-    )]
-    trace: Option<PathBuf>,
     /// Also simulate how long a file of this size takes
-    #[arg(long, conflicts_with = "trace")]
+    #[arg(long, conflicts_with = "rate_trace")]
     size: Option<Bytes>,
     /// How long data is sent to HOST
     #[arg(long, value_name = "TIME", default_value = "4 s", requires = "host")]
@@ -121,42 +87,6 @@ pub struct AdviseArgs {
     #[cfg(feature = "transports")]
     #[command(flatten)]
     credentials: CredentialArgs,
-}
-
-/// The path that the advice is for.
-struct Wanted {
-    rate: Option<Rate>,
-    trace: Option<PathBuf>,
-    rtt: Duration,
-    loss: String,
-    queue: String,
-    threads: Option<NonZeroUsize>,
-}
-
-/// What was measured of an algorithm.
-struct Candidate {
-    name: String,
-    /// Alone on the path, from 0 to 1.
-    alone: f64,
-    /// Data delivered, bit/s.
-    goodput: f64,
-    /// What an ideal sender delivers, bit/s.
-    ideal: f64,
-    /// 95th percentile of the queueing delay, seconds.
-    queue: f64,
-    /// Packets lost to queues, of those sent.
-    lost: f64,
-    /// Beside a neighbour.
-    beside: Beside,
-    /// How long the file of `--size` takes, seconds.
-    takes: Option<f64>,
-}
-
-impl Candidate {
-    /// An algorithm that starves beside the neighbours is no advice, nor is one that starves them.
-    fn score(&self) -> f64 {
-        self.alone * reach(self.beside.kept, 1.0) * reach(self.beside.share, SHARE)
-    }
 }
 
 /// Measures, and prints the advice.
@@ -205,170 +135,25 @@ pub fn advice_json(args: &AdviseArgs) -> anyhow::Result<serde_json::Value> {
 /// Measures. Returns the candidates, best first, and the advice in sentences.
 fn advice(
     args: &AdviseArgs,
-    own: Option<&probe::Measured>,
+    measured: Option<&probe::Measured>,
 ) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
-    let path = &Wanted {
-        rate: args.rate.or(own.map(|path| path.rate)),
-        trace: args.trace.clone(),
-        rtt: args.rtt.or(own.map(|path| path.rtt)).unwrap_or_default(),
-        loss: args
-            .loss
-            .clone()
-            .or(own.map(|path| path.loss.to_string()))
-            .unwrap_or_else(|| "0 %".to_owned()),
-        queue: args
-            .queue
-            .clone()
-            .or(own.map(probe::Measured::queue))
-            .unwrap_or_else(|| "1 bdp".to_owned()),
+    let mut path = args.path.path();
+    path.only_one("there is one path; write one value")?;
+    // What flags say counts more than what was measured.
+    if let Some(measured) = measured {
+        measured.complete(&mut path);
+    }
+    let request = Request {
+        path,
+        neighbours: args.neighbours.clone(),
+        size: args.size,
         threads: args.threads,
     };
-    if path.rate == Some(Rate::ZERO) {
-        return Err(BadInput::new("--rate must be above 0, e.g. `--rate 200Mbit/s`").into());
-    }
-    if path.rtt.is_zero() {
-        return Err(BadInput::new("--rtt must be above 0, e.g. `--rtt 45ms`").into());
-    }
-    let all: Vec<String> = registry::controllers()
-        .iter()
-        .map(|e| e.name.to_owned())
-        .collect();
-    let mut first = alone(path, &all, PACKETS.0, 1)?;
-    // On an ordinary path: random loss of this one would hide what the algorithm does.
-    let cubic = USUAL.parse().map_err(BadInput::new)?;
-    let ordinary = neighbours::beside(&REFERENCE, &cubic, &names(&first), 1, args.threads)?;
-    let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
-    first.retain(|_| tolerable.next().unwrap_or(false));
-    first.truncate(CONTENDERS);
-    add_neighbours(&mut first, path, &args.neighbours, PACKETS.0, 1)?;
-    let mut finalists = names(&first);
-    finalists.truncate(FINALISTS);
-    if !finalists.iter().any(|name| name == USUAL) {
-        finalists.push(USUAL.to_owned());
-    }
-    let mut measured = alone(path, &finalists, PACKETS.1, SEEDS)?;
-    add_neighbours(&mut measured, path, &args.neighbours, PACKETS.1, SEEDS)?;
-    let mut sentences = show::sentences(&measured, &args.neighbours);
-    if let Some(size) = args.size {
-        for (i, one) in measured.iter_mut().enumerate() {
-            if i < SHOWN || one.name == USUAL {
-                one.takes = Some(probe::takes(path, size, &one.name)?);
-            }
-        }
-        sentences.extend(show::file_sentence(size, &measured));
-    }
-    Ok((measured, sentences))
-}
-
-fn names(candidates: &[Candidate]) -> Vec<String> {
-    candidates.iter().map(|one| one.name.clone()).collect()
-}
-
-/// Runs each candidate on the path beside the neighbours; then the best comes first.
-fn add_neighbours(
-    candidates: &mut [Candidate],
-    path: &Wanted,
-    neighbours: &Neighbours,
-    packets: f64,
-    seeds: u32,
-) -> anyhow::Result<()> {
-    let shared = SharedPath {
-        rate: rate(path),
-        rtt: path.rtt,
-        queue: path.queue.clone(),
-        loss: path.loss.clone(),
-        seconds: seconds(path, packets),
-    };
-    let names = names(candidates);
-    let beside = neighbours::beside(&shared, neighbours, &names, seeds, path.threads)?;
-    for (one, beside) in candidates.iter_mut().zip(beside) {
-        one.beside = beside;
-    }
-    candidates.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    Ok(())
-}
-
-/// The rate as a value of a scenario.
-fn rate(args: &Wanted) -> String {
-    match (&args.trace, args.rate) {
-        (Some(path), _) => format!("{{ trace = {:?} }}", path.display().to_string()),
-        (None, Some(rate)) => format!("\"{} bit/s\"", rate.as_bits_per_sec()),
-        (None, None) => String::new(),
-    }
-}
-
-/// Length of a run through which about this many packets fit.
-fn seconds(args: &Wanted, packets: f64) -> f64 {
-    let bits = args
-        .rate
-        .map_or(20e6, |rate| rate.as_bits_per_sec() as f64)
-        .max(1.0);
-    let rtt = args.rtt.as_secs_f64();
-    let (least, most) = SECONDS;
-    (packets * PACKET / bits)
-        .clamp(least, most)
-        .max(ROUND_TRIPS * rtt)
-        .ceil()
-}
-
-/// Runs each algorithm alone on the path; best first.
-fn alone(
-    args: &Wanted,
-    names: &[String],
-    packets: f64,
-    seeds: u32,
-) -> anyhow::Result<Vec<Candidate>> {
-    let text = format!(
-        "[point]\nclass = \"A\"\nclaim = \"A full link, a short queue.\"\nflows = [\"t\"]\n\
-         score = \"fill\"\nrtt = \"{} ns\"\nqueue = 0.25\nlost = {:?}\n\
-         [link.L]\nrate = {}\ndelay = \"{} ns\"\nqueue = \"{}\"\nloss = {:?}\n\
-         [[flow]]\nname = \"t\"\nroute = [\"L\"]\n[run]\nduration = \"{} s\"\n",
-        args.rtt.as_nanos(),
-        args.loss,
-        rate(args),
-        args.rtt.as_nanos() / 2,
-        args.queue,
-        args.loss,
-        seconds(args, packets),
-    );
-    let document = Document::parse(&text, Path::new("advise"))?;
-    let point =
-        MatrixPoint::read("advise", &text, document).map_err(|error| BadInput::new(error.why()))?;
-    let tasks: Result<Vec<Task<'_>>, _> = names
-        .iter()
-        .map(|name| Task::new(&point, name, seeds))
-        .collect();
-    let tasks = tasks?;
-    let progress = Progress::new(tasks.len(), "algorithms");
-    let measured = play(&tasks, args.threads, |_, _| progress.done())?;
-    let runs: Runs = tasks
-        .iter()
-        .zip(measured)
-        .map(|(task, runs)| ((point.id.clone(), task.controller.clone()), runs))
-        .collect();
-    let rtt = point.rtt.as_secs_f64();
-    let library = Library {
-        version: String::new(),
-        points: vec![point.clone()],
-    };
-    let league = League::new(&library, names, &runs);
-    let mut all: Vec<Candidate> = league
-        .cells
-        .iter()
-        .map(|cell| Candidate {
-            name: cell.controller.clone(),
-            alone: cell.interval().mean,
-            goodput: cell.mean.rate,
-            ideal: cell.mean.rate / cell.mean.efficiency.max(1e-9),
-            queue: cell.mean.delay * rtt,
-            lost: cell.mean.overflow,
-            beside: Beside {
-                kept: 1.0,
-                share: 1.0,
-            },
-            takes: None,
-        })
-        .collect();
-    all.sort_by(|a, b| b.alone.total_cmp(&a.alone));
-    Ok(all)
+    let candidates = advise(&request, &*observer())?;
+    let mut sentences = show::sentences(&candidates, &args.neighbours);
+    let file = args
+        .size
+        .and_then(|size| show::file_sentence(size, &candidates));
+    sentences.extend(file);
+    Ok((candidates, sentences))
 }

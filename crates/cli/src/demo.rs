@@ -18,7 +18,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_net::Outage;
+use whimbrel_net::Queue;
+use whimbrel_study::path::fraction;
+use whimbrel_study::prediction::Transfer;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// The largest file that a controller sends when `--size` does not set one.
@@ -83,7 +85,7 @@ pub struct DemoArgs {
     #[arg(long, default_value = "100 ms")]
     rtt: Duration,
     /// Random loss of data packets
-    #[arg(long, default_value = "1 %", allow_hyphen_values = true, value_parser = crate::compare::loss)]
+    #[arg(long, default_value = "1 %", allow_hyphen_values = true, value_parser = fraction)]
     loss: Probability,
     /// Size of the file, the same for all controllers [default: see --time]
     #[arg(long)]
@@ -139,71 +141,33 @@ impl DemoArgs {
     }
 }
 
-/// The seconds that a file takes over QUIC, by the simulator: the median of so many runs. `queue`
-/// is the buffer size as it is written.
-///
-/// # Errors
-/// If the simulator refuses the path.
-pub fn predicted_seconds(
-    (rate, rtt): (Rate, Duration),
-    queue: &str,
-    loss: Probability,
-    controller: &Spec,
-    size: Bytes,
-    runs: usize,
-) -> anyhow::Result<f64> {
-    let trial = Trial {
-        tcp: false,
-        rate,
-        rtt,
-        queue,
-        loss,
-        outages: &[],
-        seed: 1,
-        controller,
-        implementation: Implementation::Whimbrel,
-    };
-    let prediction = predict::of(&trial, size, runs)?;
-    Ok(size.get() as f64 * 8.0 / prediction.goodput_bps.max(1.0))
-}
-
 /// One transfer: a file over a path under a controller.
 pub struct Trial<'a> {
-    /// Over the kernel's TCP instead of QUIC.
-    pub tcp: bool,
-    /// Rate of the path.
-    pub rate: Rate,
-    /// Base RTT of the path.
-    pub rtt: Duration,
-    /// Buffer size of the path, as it is written.
-    pub queue: &'a str,
-    /// Random loss of data packets.
-    pub loss: Probability,
-    /// Spans in which everything is lost.
-    pub outages: &'a [Outage],
+    /// Path, algorithm and transport.
+    pub transfer: Transfer<'a>,
     /// Of the random losses.
     pub seed: u64,
-    /// The algorithm.
-    pub controller: &'a Spec,
-    /// Whose code of it runs.
+    /// Whose code of the algorithm runs.
     pub implementation: Implementation,
 }
 
 /// The buffer size of a demonstration's path.
-pub const QUEUE: &str = "1 bdp";
+pub const QUEUE: Queue = Queue::Bdp(1.0);
 
 impl DemoArgs {
     /// The transfer of a controller.
     fn trial<'a>(&self, controller: &'a Spec) -> Trial<'a> {
         Trial {
-            tcp: self.tcp,
-            rate: self.rate,
-            rtt: self.rtt,
-            queue: QUEUE,
-            loss: self.loss,
-            outages: &[],
+            transfer: Transfer {
+                rate: self.rate,
+                rtt: self.rtt,
+                queue: QUEUE,
+                loss: self.loss,
+                outages: &[],
+                controller,
+                tcp: self.tcp,
+            },
             seed: self.seed,
-            controller,
             implementation: self.implementation(controller),
         }
     }

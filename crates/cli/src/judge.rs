@@ -3,8 +3,9 @@
 
 mod show;
 
+use crate::compare::choice;
 use crate::failure::BadInput;
-use crate::runs::run_all;
+use crate::runs::observer;
 use crate::sim::{read, seeds_setting};
 use crate::svg::svg_file;
 use anyhow::Context;
@@ -14,17 +15,16 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::{Judged, Mistake, Plan, classifying};
+use whimbrel_experiment::judge::{Judged, Mistake, classifying};
 use whimbrel_report::figures;
-use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::scenario::{Setting, Written};
+use whimbrel_study::controllers::{Choice, chosen};
+use whimbrel_study::judge::Request;
 
 /// The default grid.
 const GRID: &str = include_str!("judge/grid.toml");
-/// The name for all controllers that distinguish random loss from congestion.
-const EVERY: &str = "all";
 
 /// Judge decisions between random loss and congestion
 ///
@@ -41,8 +41,8 @@ pub struct JudgeArgs {
     ///
     /// By default, all algorithms that distinguish random loss from congestion run on the built-in
     /// grid; on another grid, those that the file names.
-    #[arg(long, value_delimiter = ',', value_parser = choice)]
-    controllers: Vec<Choice>,
+    #[arg(long, value_delimiter = ',', value_parser = choice("--controllers"))]
+    controllers: Vec<Written<Choice>>,
     /// The judged flow, by name or number from 0
     ///
     /// By default, the flows whose controller distinguishes random loss from congestion are judged.
@@ -107,20 +107,6 @@ Costs of mistakes:
   perfect knowledge. Controllers of AATP cannot use an oracle: their decisions
   are counted, but their costs are not measured.";
 
-/// One algorithm, or all.
-#[derive(Debug, Clone)]
-enum Choice {
-    Every,
-    One(Box<Spec>),
-}
-
-fn choice(text: &str) -> Result<Choice, <Spec as FromStr>::Err> {
-    match text.trim() {
-        EVERY => Ok(Choice::Every),
-        one => Ok(Choice::One(Box::new(one.parse()?))),
-    }
-}
-
 /// The JSON output.
 #[derive(Serialize)]
 struct Results<'a> {
@@ -144,10 +130,15 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     if let Some(seeds) = args.seeds {
         settings.push(seeds_setting(seeds));
     }
-    let controllers = controllers(&args.controllers, args.scenario.is_none());
     let document = Document::parse(&text, &path)?;
-    let plan = Plan::new(&document, &settings, &controllers, args.flow.as_deref())?;
-    let judged = plan.judge(&run_all(&plan.jobs(), args.threads)?);
+    let request = Request {
+        document: &document,
+        settings: &settings,
+        controllers: controllers(&args.controllers, args.scenario.is_none())?,
+        flow: args.flow.as_deref(),
+        threads: args.threads,
+    };
+    let judged = request.run(&*observer())?;
     if let Some(path) = &args.picture {
         draw(&judged, path)?;
     }
@@ -167,23 +158,13 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The chosen controllers, each once, in order; empty for those of the scenario.
-fn controllers(choices: &[Choice], built_in: bool) -> Vec<Spec> {
+fn controllers(choices: &[Written<Choice>], built_in: bool) -> anyhow::Result<Vec<Spec>> {
     if choices.is_empty() && built_in {
-        return classifying();
+        return Ok(classifying());
     }
-    let mut all: Vec<Spec> = Vec::new();
-    for choice in choices {
-        let these = match choice {
-            Choice::Every => classifying(),
-            Choice::One(spec) => vec![(**spec).clone()],
-        };
-        for spec in these {
-            if !all.contains(&spec) {
-                all.push(spec);
-            }
-        }
-    }
-    all
+    let every: Vec<String> = classifying().iter().map(Spec::to_string).collect();
+    let all = chosen(choices, every.iter().map(String::as_str))?;
+    Ok(all.into_iter().map(|controller| controller.value).collect())
 }
 
 fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {

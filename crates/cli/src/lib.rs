@@ -23,12 +23,12 @@ pub mod library;
 #[cfg(feature = "transports")]
 mod link;
 mod model;
-mod neighbours;
 mod one_run;
 mod origin;
 #[cfg(feature = "transports")]
 mod over_tcp;
 mod page;
+mod path;
 #[cfg(feature = "transports")]
 mod pipe;
 #[cfg(feature = "transports")]

@@ -12,9 +12,10 @@ mod watch;
 
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
+use crate::path::{PathArgs, flag};
 use anyhow::Context;
 use congestion::{Congestion, Registered};
-use direction::{Direction, Forward, Reverse};
+use direction::{Forward, Reverse};
 use losses::{LossLog, Observers};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,10 +24,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
 use whimbrel_link::{LinkError, Observer, Options, PathSpec, Prepared};
-use whimbrel_net::{
-    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule,
-    ServiceSpec, Trace, TraceError, WifiSpec,
-};
+use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
+use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
 /// Run a program behind an emulated path
@@ -40,7 +39,10 @@ use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 /// loss and corruption apply from near to far only. The --reverse-* flags say what differs from far
 /// to near.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("rate_trace", |trace| trace.alias("trace")),
+    mut_arg("rtt", |rtt| rtt.conflicts_with_all(["delay", "reverse_delay"])),
+    after_help = "\
 Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
 WHIMBREL_NEAR_NETNS and WHIMBREL_FAR_NETNS, for `nsenter --net=$WHIMBREL_FAR_NETNS ...`.
 UDP socket buffers cannot be raised within a namespace: for fast QUIC, set net.core.rmem_max and
@@ -51,19 +53,22 @@ Examples:
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
   whimbrel link --rate 10Mbit/s --rtt 600ms --watch --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --trace mobile.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --rate-trace mobile.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
-  whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2")]
+  whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
+)]
 pub struct LinkArgs {
     /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep,
     /// its first values
     #[arg(
         long,
         value_name = "FILE.toml",
-        conflicts_with_all = ["Forward", "Reverse", "wifi", "delay_trace", "rtt", "outage", "drop"],
+        conflicts_with_all = [
+            "PathArgs", "Forward", "Reverse", "wifi", "delay_trace", "outage", "drop",
+        ],
         help_heading = "Path"
     )]
     scenario: Option<PathBuf>,
@@ -75,6 +80,8 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     link: Option<String>,
+    #[command(flatten, next_help_heading = "Path")]
+    path: PathArgs,
     #[command(flatten)]
     forward: Forward,
     /// An 802.11n Wi-Fi channel with this rate on the air instead of a rate; both directions share
@@ -83,30 +90,31 @@ pub struct LinkArgs {
         long,
         value_name = "RATE",
         value_parser = wifi,
-        conflicts_with_all = ["rate", "trace", "aqm", "reverse-rate", "reverse-trace", "reverse-aqm"],
+        conflicts_with_all = [
+            "rate", "rate_trace", "aqm", "reverse_rate", "reverse_trace", "reverse_aqm",
+        ],
         help_heading = "Path"
     )]
-    wifi: Option<WifiSpec>,
+    wifi: Option<Written<WifiSpec>>,
     /// Recorded one-way delay of each direction instead, one value in milliseconds a line; it
     /// repeats, and packets keep their order
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["delay", "rtt", "reverse-delay"],
+        conflicts_with_all = ["delay", "rtt", "reverse_delay"],
+        value_parser = flag::<PathBuf>("--delay-trace"),
         help_heading = "Path"
     )]
-    delay_trace: Option<PathBuf>,
+    delay_trace: Option<Written<PathBuf>>,
     /// How long a line of --delay-trace holds
     #[arg(
         long,
         value_name = "TIME",
         default_value = "10 ms",
+        value_parser = flag::<Duration>("--delay-every"),
         help_heading = "Path"
     )]
-    delay_every: Duration,
-    /// Base RTT: twice the delay
-    #[arg(long, conflicts_with_all = ["delay", "reverse-delay"], help_heading = "Path")]
-    rtt: Option<Duration>,
+    delay_every: Written<Duration>,
     /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start;
     /// repeatable
     #[arg(long, value_name = "FROM..TO", value_parser = outage, help_heading = "Path")]
@@ -283,100 +291,64 @@ fn shell(quiet: bool) -> Vec<OsString> {
 
 /// The path that the flags describe.
 fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
-    let (forward, reverse) = (args.forward.get(), args.reverse.get());
-    let delay = delay(args, forward.delay)?;
-    let reverse_delay = reverse.delay.map_or_else(|| delay.clone(), Delay::constant);
-    let base_rtt = delay.nominal().saturating_add(reverse_delay.nominal());
-    // The rate of Wi-Fi only sizes the queue: the channel serves the packets.
-    let rate = forward.rate.or(args.wifi.as_ref().map(WifiSpec::rate));
-    let service = service(rate, forward.trace)?.unwrap_or(ServiceSpec::Unlimited);
-    let reverse_service = self::service(reverse.rate, reverse.trace)?;
-    let reverse_service = reverse_service.unwrap_or_else(|| service.clone());
-    let queue = forward.queue.unwrap_or(Queue::Bdp(1.0));
-    let aqm = forward.aqm.unwrap_or(AqmSetting::None);
-    let loss = |direction: &Direction<'_>| LossSpec {
-        random: direction.loss,
-        corrupt: direction.corrupt,
-        outages: args.outage.clone(),
-        ..LossSpec::default()
-    };
+    let mut traces = Traces::default();
+    let mut path = args.path.path();
+    path.only_one("there is one path; write one value")?;
+    let mut link = path.link(&mut traces)?;
+    let Link {
+        forward, reverse, ..
+    } = &mut link;
+    args.forward.add_to(forward);
+    args.reverse.add_to(reverse, &mut traces)?;
+    if let Some(file) = &args.delay_trace {
+        let every = &args.delay_every;
+        let recorded = Delay::recorded(every.value, traces.delay(file)?);
+        forward.delay = Some(file.with(recorded.map_err(|why| every.fail(why))?));
+    }
+    // What no direction has by itself: outages strike both, drops the first.
+    let outages = Some(args.outage.clone()).filter(|outages| !outages.is_empty());
+    let drops = args.drop.iter().map(|at| Time::ZERO + *at).collect();
+    let loss = forward
+        .loss
+        .take()
+        .map(|loss| loss.value)
+        .unwrap_or_default();
+    let corrupt = args.forward.corrupt.as_ref().map(|corrupt| corrupt.value);
+    forward.loss = Some(Written::of(
+        "--loss",
+        Loss {
+            corrupt: corrupt.unwrap_or_default(),
+            outages,
+            drops,
+            ..loss
+        },
+    ));
+    link.wifi.clone_from(&args.wifi);
+    // One bandwidth-delay product, if there is a bandwidth.
+    let limited = link.forward.rate.is_some() || link.wifi.is_some();
+    let queue = path
+        .queue
+        .pop()
+        .unwrap_or_else(|| Written::of("--queue", Queue::Bdp(1.0)));
+    let fits = |rate: bool, queue: &Written<Queue>| rate || matches!(queue.value, Queue::Fixed(_));
+    link.forward.queue = Some(queue.clone()).filter(|queue| fits(limited, queue));
+    let back = limited || link.reverse.rate.is_some();
+    let own = link.reverse.queue.take().unwrap_or(queue);
+    link.reverse.queue = Some(own).filter(|queue| fits(back, queue));
+    let mtu = Bytes::new(u64::from(whimbrel_link::MTU));
+    let [forward, backward] = link.path(mtu)?;
     Ok(PathSpec {
-        forward: LinkSpec {
-            queue: limit(queue, &service, base_rtt),
-            aqm: managed("--aqm", aqm, &service, base_rtt)?,
-            service,
-            delay,
-            loss: LossSpec {
-                drops: args.drop.iter().map(|at| Time::ZERO + *at).collect(),
-                ..loss(&forward)
-            },
-        },
-        backward: LinkSpec {
-            queue: limit(reverse.queue.unwrap_or(queue), &reverse_service, base_rtt),
-            aqm: managed(
-                "--reverse-aqm",
-                reverse.aqm.unwrap_or(aqm),
-                &reverse_service,
-                base_rtt,
-            )?,
-            service: reverse_service,
-            delay: reverse_delay,
-            loss: loss(&reverse),
-        },
-        wifi: args.wifi.clone(),
+        forward,
+        backward,
+        wifi: args.wifi.as_ref().map(|wifi| wifi.value.clone()),
         seed: args.seed,
     })
 }
 
-/// The buffer size of a queue. A link without a rate never has a queue.
-fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit {
-    let packet = Bytes::new(u64::from(whimbrel_link::MTU));
-    queue
-        .limit(service, base_rtt, packet)
-        .unwrap_or(QueueLimit::Unlimited)
-}
-
-/// The resolved queue management.
-fn managed(
-    flag: &str,
-    aqm: AqmSetting,
-    service: &ServiceSpec,
-    base_rtt: Duration,
-) -> anyhow::Result<Option<Aqm>> {
-    let packet = Bytes::new(u64::from(whimbrel_link::MTU));
-    aqm.resolve(service, base_rtt, packet)
-        .map_err(|why| BadInput::new(format!("{flag}: {why}")).into())
-}
-
-/// The delay from near to far; `constant` is the value of --delay.
-fn delay(args: &LinkArgs, constant: Option<Duration>) -> anyhow::Result<Delay> {
-    let Some(path) = &args.delay_trace else {
-        let half = args.rtt.map(|rtt| rtt / 2);
-        return Ok(Delay::constant(constant.or(half).unwrap_or_default()));
-    };
-    let trace = read(path, DelayTrace::parse)?;
-    Delay::recorded(args.delay_every, trace)
-        .map_err(|why| BadInput::new(format!("--delay-every: {why}")).into())
-}
-
-/// A trace in a file.
-fn read<T>(path: &Path, parse: impl Fn(&str) -> Result<T, TraceError>) -> anyhow::Result<T> {
-    let fail = |why: &dyn std::fmt::Display| BadInput::new(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
-    Ok(parse(&text).map_err(|e| fail(&e))?)
-}
-
-/// The service that a direction's flags describe; `None` without any.
-fn service(rate: Option<Rate>, trace: Option<&Path>) -> anyhow::Result<Option<ServiceSpec>> {
-    let Some(path) = trace else {
-        return Ok(rate.map(|rate| ServiceSpec::Rate(Schedule::constant(rate))));
-    };
-    let trace = read(path, Trace::parse)?;
-    Ok(Some(ServiceSpec::Trace(Arc::new(trace))))
-}
-
-fn wifi(text: &str) -> Result<WifiSpec, ParseError> {
-    WifiSpec::at(Rate::from_str(text)?).map_err(|why| ParseError::new(why.to_string()))
+fn wifi(text: &str) -> Result<Written<WifiSpec>, ParseError> {
+    let spec = WifiSpec::at(Rate::from_str(text)?);
+    let spec = spec.map_err(|why| ParseError::new(why.to_string()))?;
+    Ok(Written::new("--wifi", spec, text))
 }
 
 fn outage(text: &str) -> Result<Outage, ParseError> {
@@ -400,6 +372,7 @@ fn outage(text: &str) -> Result<Outage, ParseError> {
 mod tests {
     use super::*;
     use clap::Parser;
+    use whimbrel_net::{Aqm, DelayTrace, QueueLimit, ServiceSpec};
     use whimbrel_units::Probability;
 
     #[derive(Parser)]
@@ -606,7 +579,7 @@ mod tests {
             missing
                 .expect_err("no file")
                 .to_string()
-                .starts_with("/no/such/file: ")
+                .starts_with("--rate-trace: cannot read the trace /no/such/file: ")
         );
     }
 }

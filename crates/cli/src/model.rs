@@ -1,10 +1,11 @@
 //! `whimbrel model`: compares formulas for throughput under random loss with the simulator.
 
 mod show;
-mod simulated;
-mod theory;
 
+use crate::compare::recovery;
 use crate::failure::BadInput;
+use crate::path::flag;
+use crate::runs::observer;
 use crate::svg::svg_file;
 use anyhow::Context;
 use std::fs;
@@ -12,7 +13,9 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use whimbrel_model::Formula;
+use whimbrel_sim::Recovery;
+use whimbrel_sim::scenario::Written;
+use whimbrel_study::model::Request;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Compare formulas with the simulator
@@ -24,11 +27,11 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate};
 #[command(after_help = HELP)]
 pub struct ModelArgs {
     /// Rate of the link
-    #[arg(long, default_value = "5 Mbit/s")]
-    rate: Rate,
+    #[arg(long, default_value = "5 Mbit/s", value_parser = flag::<Rate>("--rate"))]
+    rate: Written<Rate>,
     /// Round-trip propagation delay, without the transmission time of a packet
-    #[arg(long, default_value = "70 ms")]
-    rtt: Duration,
+    #[arg(long, default_value = "70 ms", value_parser = flag::<Duration>("--rtt"))]
+    rtt: Written<Duration>,
     /// Payload of a packet
     #[arg(long, default_value = "1448 B")]
     mss: Bytes,
@@ -59,11 +62,11 @@ pub struct ModelArgs {
     #[arg(long, default_value_t = 3, value_name = "N")]
     seeds: u32,
     /// Duration of each simulated run, in simulated time
-    #[arg(long, default_value = "300 s")]
-    duration: Duration,
+    #[arg(long, default_value = "300 s", value_parser = flag::<Duration>("--duration"))]
+    duration: Written<Duration>,
     /// How the simulated senders detect lost data
-    #[arg(long, default_value = "rack", value_parser = ["newreno", "sack", "rack"])]
-    recovery: String,
+    #[arg(long, default_value = "rack", value_parser = recovery())]
+    recovery: Recovery,
     /// Print the scenario file of the simulation and exit
     #[arg(long)]
     print_scenario: bool,
@@ -108,84 +111,31 @@ Not in the models:
   packet here). The chain has no timeouts, either: with --recovery newreno four
   of ten losses end in one at 10 % errors.";
 
-/// A controller that the chain models, with or without NACK.
-#[derive(Debug, Clone, Copy)]
-struct Flow {
-    /// The simulator's controller.
-    controller: &'static str,
-    formula: Formula,
-    nacks: bool,
-}
-
-const FLOWS: [Flow; 4] = [
-    Flow {
-        controller: "reno",
-        formula: Formula::Reno,
-        nacks: false,
-    },
-    Flow {
-        controller: "westwood",
-        formula: Formula::Westwood,
-        nacks: false,
-    },
-    Flow {
-        controller: "tcp-nack",
-        formula: Formula::Reno,
-        nacks: true,
-    },
-    Flow {
-        controller: "tcp-nack-westwood",
-        formula: Formula::Westwood,
-        nacks: true,
-    },
-];
-
-impl ModelArgs {
-    fn packet(&self) -> Bytes {
-        self.mss.saturating_add(self.header)
-    }
-
-    /// The buffer size in packets; by default, as many as the link holds.
-    fn buffer(&self) -> u64 {
-        self.buffer.unwrap_or_else(|| {
-            let under_way = self.rate.bytes_in(self.rtt).get();
-            under_way / self.packet().get().max(1) + 1
-        })
-    }
-
-    /// The probabilities, rounded to three digits so that the printed values are the simulated
-    /// ones.
-    fn errors(&self) -> Result<Vec<Probability>, BadInput> {
-        let (from, to) = (self.from.get(), self.to.get());
-        if from <= 0.0 || to >= 1.0 || from > to {
-            return Err(BadInput::new(
-                "packet error probabilities must be between 0 % and 100 %, and --from not above \
-                 --to",
-            ));
-        }
-        let steps = f64::from(self.points.max(2) - 1);
-        let share = |i: u32| from * (to / from).powf(f64::from(i) / steps);
-        let rounded = |i| format!("{:.2e}", share(i)).parse::<f64>();
-        let rounded = (0..self.points).filter_map(|i| rounded(i).ok());
-        rounded
-            .map(|share| Probability::new(share).map_err(BadInput::new))
-            .collect()
-    }
-}
-
 /// Computes all models and runs the simulator.
 pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
-    let errors = args.errors()?;
+    let request = Request {
+        rate: args.rate,
+        rtt: args.rtt,
+        mss: args.mss,
+        header: args.header,
+        buffer: args.buffer,
+        min_rto: args.min_rto,
+        from: args.from,
+        to: args.to,
+        points: args.points,
+        seeds: args.seeds,
+        duration: args.duration,
+        recovery: args.recovery,
+        threads: args.threads,
+    };
     if args.print_scenario {
-        let text = simulated::scenario(&args, &errors);
+        let text = request.scenario()?.to_string();
         io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let theory = theory::all(&args, &errors)?;
-    let measured = simulated::all(&args, &errors)?;
-    let results = show::Results::new(&args, errors, theory, measured);
+    let results = request.run(&*observer())?;
     if let Some(path) = &args.plot {
-        let svg = results.picture().ok_or_else(|| {
+        let svg = show::picture(&results).ok_or_else(|| {
             BadInput::new("a picture needs at least two packet error probabilities: see --points")
         })?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
@@ -195,7 +145,7 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        write!(out, "{}", results.text())?;
+        write!(out, "{}", show::text(&results))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

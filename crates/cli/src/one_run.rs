@@ -7,7 +7,7 @@ use whimbrel_sim::sweep::Job;
 
 /// How the user selects one run of a sweep.
 #[derive(Clone, Copy)]
-pub enum Fix {
+pub enum Selection {
     /// By a key of the scenario: `--set link.L.loss='1 %'`.
     Set,
     /// By the command's own flags: pairs of key and flag.
@@ -18,13 +18,17 @@ pub enum Fix {
 ///
 /// # Errors
 /// If it has several combinations; the message names values to select one.
-pub fn only<'a>(scenario: &'a Scenario, fix: Fix, what: &str) -> Result<Job<'a>, BadInput> {
+pub fn only<'a>(
+    scenario: &'a Scenario,
+    selection: Selection,
+    what: &str,
+) -> Result<Job<'a>, BadInput> {
     let points = scenario.points();
     let [point] = points else {
         return Err(BadInput::new(format!(
             "{what} needs one run, but the scenario has {} combinations; select one, e.g. {}",
             points.len(),
-            choices(points, fix)
+            choices(points, selection)
         )));
     };
     match point.seeds().first() {
@@ -36,7 +40,7 @@ pub fn only<'a>(scenario: &'a Scenario, fix: Fix, what: &str) -> Result<Job<'a>,
 }
 
 /// The first value of each key that has several values, as the user writes it.
-fn choices(points: &[Point], fix: Fix) -> String {
+fn choices(points: &[Point], selection: Selection) -> String {
     let mut choices: Vec<(&str, Vec<String>)> = Vec::new();
     for parameter in points.iter().flat_map(Point::parameters) {
         let value = parameter.value.to_string();
@@ -49,9 +53,9 @@ fn choices(points: &[Point], fix: Fix) -> String {
     choices.retain(|(_, values)| values.len() > 1);
     let choice = |(key, values): &(&str, Vec<String>)| {
         let value = &values[0];
-        match fix {
-            Fix::Set => format!("--set {key}='{value}'"),
-            Fix::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
+        match selection {
+            Selection::Set => format!("--set {key}='{value}'"),
+            Selection::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
                 // The flag takes the round-trip time, the key the delay of each direction.
                 Some((_, "--rtt")) => "--rtt with one value".to_owned(),
                 Some((_, flag)) => format!("{flag} '{value}'"),

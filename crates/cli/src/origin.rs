@@ -1,8 +1,8 @@
 //! Where a scenario comes from: what reports and errors say about it.
 
-use crate::one_run::Fix;
-use crate::tested::Tested;
+use crate::one_run::Selection;
 use std::path::Path;
+use whimbrel_study::compare::Tested;
 
 /// Where a scenario comes from.
 pub struct Origin<'a> {
@@ -13,7 +13,7 @@ pub struct Origin<'a> {
     /// The content of its file.
     pub text: &'a str,
     /// How the user chooses one run of its sweep.
-    pub fix: Fix,
+    pub selection: Selection,
     /// Which flows its tables are about; `None`: all.
     pub tested: Option<&'a Tested>,
 }

@@ -42,7 +42,7 @@ pub fn write(
     let goodput = |point: &Point| {
         let of_point = |run: &&Run<'_>| run.point.parameters() == point.parameters();
         let run = runs.iter().find(of_point);
-        run.map_or(0.0, |run| tested::goodput(origin.tested, run))
+        run.map_or(0.0, |run| tested::goodput(origin.tested.is_some(), run))
     };
     let few = over_time(scenario, |_| false, goodput);
     let again = match &few {

@@ -108,8 +108,8 @@ pub fn play(
     for path in args.report.iter().chain(&args.plot) {
         atomic_file::check(path)?;
     }
-    let traced = args.trace.check(scenario, origin.fix)?;
-    let saving = Saving::open(&args.save, scenario, origin.fix)?;
+    let traced = args.trace.check(scenario, origin.selection)?;
+    let saving = Saving::open(&args.save, scenario, origin.selection)?;
     let runs = how.run(scenario, args)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, origin.title, args)?;

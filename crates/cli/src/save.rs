@@ -2,7 +2,7 @@
 
 use crate::atomic_file::AtomicFile;
 use crate::failure::BadInput;
-use crate::one_run::{self, Fix};
+use crate::one_run::{self, Selection};
 use crate::origin::Origin;
 use crate::provenance;
 use crate::runs::run_all;
@@ -85,7 +85,11 @@ impl<'a> Saving<'a> {
     ///
     /// # Errors
     /// If a file cannot be written, or the options do not fit the scenario.
-    pub fn open(args: &'a SaveArgs, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Self> {
+    pub fn open(
+        args: &'a SaveArgs,
+        scenario: &'a Scenario,
+        selection: Selection,
+    ) -> anyhow::Result<Self> {
         if args.interval.is_some() && args.iperf3.is_none() && !args.wants_samples() {
             return Err(BadInput::new(
                 "--interval needs a file with samples: add --save samples=FILE or --iperf3 FILE",
@@ -112,7 +116,7 @@ impl<'a> Saving<'a> {
             .into());
         }
         let iperf3 = match &args.iperf3 {
-            Some(path) => Some((measured(scenario, fix)?, AtomicFile::open(path)?)),
+            Some(path) => Some((measured(scenario, selection)?, AtomicFile::open(path)?)),
             None => None,
         };
         Ok(Self {
@@ -190,8 +194,8 @@ impl SaveArgs {
 }
 
 /// The run that `--iperf3` saves.
-fn measured(scenario: &Scenario, fix: Fix) -> Result<Job<'_>, BadInput> {
-    let job = one_run::only(scenario, fix, "--iperf3")?;
+fn measured(scenario: &Scenario, selection: Selection) -> Result<Job<'_>, BadInput> {
+    let job = one_run::only(scenario, selection, "--iperf3")?;
     let flows = job.point.flows();
     let controlled = flows
         .iter()

@@ -1,7 +1,7 @@
 //! `whimbrel sim`: runs a scenario file.
 
 use crate::failure::BadInput;
-use crate::one_run::Fix;
+use crate::one_run::Selection;
 use crate::origin::Origin;
 use crate::play::{Everything, PlayArgs, play};
 use crate::presets;
@@ -84,7 +84,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         title: &title.unwrap_or_default(),
         path: &path,
         text: &text,
-        fix: Fix::Set,
+        selection: Selection::Set,
         tested: None,
     };
     play(&scenario, &origin, &args.play, &Everything)?;

@@ -1,24 +1,12 @@
 //! The flows under test of a comparison. Their neighbours on the path have no rows of their own.
 
 use crate::page::{others, ranked};
-use whimbrel_report::figures::{is_controller, own_name};
 use whimbrel_report::{Row, rows, rows_of};
-use whimbrel_sim::scenario::Point;
 use whimbrel_sim::sweep::Run;
-
-/// The name of the flows under test in a scenario.
-pub const FLOWS: &str = "tested";
+pub use whimbrel_study::compare::{TESTED, Tested, controller, goodput};
 
 /// The mark behind the name of an algorithm that must not share a network.
 pub const MARK: &str = " !";
-
-/// Which flows are under test beside neighbours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tested {
-    /// The neighbours' own algorithm, if they have one in common and it is under test, too: what
-    /// they keep is measured against what they deliver beside it.
-    pub reference: Option<String>,
-}
 
 /// The rows of a table, the highest goodput of each path first: of the flows under test, or of all
 /// if nothing is beside them.
@@ -26,7 +14,7 @@ pub fn table_rows(tested: Option<&Tested>, runs: &[Run<'_>]) -> Vec<Row> {
     let Some(Tested { reference }) = tested else {
         return ranked(rows(runs));
     };
-    let mut rows = ranked(rows_of(runs, FLOWS));
+    let mut rows = ranked(rows_of(runs, TESTED));
     let beside_their_own = |row: &Row| reference.as_ref() == Some(&row.controller);
     let own: Vec<(Vec<(String, String)>, f64)> = rows
         .iter()
@@ -42,19 +30,4 @@ pub fn table_rows(tested: Option<&Tested>, runs: &[Run<'_>]) -> Vec<Row> {
         });
     }
     rows
-}
-
-/// The goodput of the flows under test, bit/s.
-pub fn goodput(tested: Option<&Tested>, run: &Run<'_>) -> f64 {
-    let flows = run.outcome.flows.iter();
-    let delivered = flows
-        .filter(|flow| tested.is_none() || own_name(flow) == FLOWS)
-        .map(|flow| flow.delivered.get() as f64);
-    delivered.sum::<f64>() * 8.0 / run.outcome.duration.as_secs_f64().max(1e-9)
-}
-
-/// The controller of the flows under test: of a comparison it is always swept.
-pub fn controller(point: &Point) -> Option<String> {
-    let own = point.parameters().iter().find(|p| is_controller(&p.key));
-    own.map(|own| own.value.to_string())
 }

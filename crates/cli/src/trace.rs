@@ -2,7 +2,7 @@
 
 use crate::atomic_file::{self, AtomicFile};
 use crate::failure::BadInput;
-use crate::one_run::{self, Fix};
+use crate::one_run::{self, Selection};
 use anyhow::Context;
 use clap::ValueEnum;
 use std::io::{self, BufWriter};
@@ -106,11 +106,15 @@ impl TraceArgs {
     ///
     /// # Errors
     /// If the scenario has several combinations, or a file cannot be written.
-    pub fn check<'a>(&self, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Option<Job<'a>>> {
+    pub fn check<'a>(
+        &self,
+        scenario: &'a Scenario,
+        selection: Selection,
+    ) -> anyhow::Result<Option<Job<'a>>> {
         if self.files.is_empty() {
             return Ok(None);
         }
-        let job = one_run::only(scenario, fix, "--trace")?;
+        let job = one_run::only(scenario, selection, "--trace")?;
         for file in &self.files {
             atomic_file::check(&file.path)?;
         }

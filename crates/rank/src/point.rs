@@ -16,7 +16,7 @@
 use std::fmt;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
-use whimbrel_sim::scenario::{Point, Scenario, ScenarioError, Setting};
+use whimbrel_sim::scenario::{Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Written};
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// Keys of every point.
@@ -27,6 +27,8 @@ const OWN_KEYS: [&str; 3] = ["queue", "lost", "settled"];
 const SHARE_KEYS: [&str; 0] = [];
 const COMPLETION_KEYS: [&str; 0] = [];
 
+/// Why a base RTT is refused.
+const ZERO: &str = "must be greater than zero";
 /// The largest queue that a goal can allow, in round trips.
 const MAX_QUEUE: f64 = 100.0;
 
@@ -173,7 +175,7 @@ pub struct MatrixPoint {
     pub neighbour: Option<String>,
     /// The text of its file.
     pub text: String,
-    document: Document,
+    spec: ScenarioSpec,
 }
 
 impl MatrixPoint {
@@ -203,7 +205,7 @@ impl MatrixPoint {
         let rtt = fields.required("rtt", "\"100 ms\"")?;
         let base: Duration = rtt.parse()?;
         if base.is_zero() {
-            return Err(rtt.fail("must be greater than zero"));
+            return Err(rtt.fail(ZERO));
         }
         let claim = fields.required("claim", "\"What a good algorithm does here.\"")?;
         let (flows, neighbour) = flows(&fields, only)?;
@@ -222,25 +224,60 @@ impl MatrixPoint {
             flows,
             neighbour,
             text: text.to_owned(),
-            document,
+            spec: ScenarioSpec::read(&document)?,
+        })
+    }
+
+    /// A point without a file: `flows` are the names of the flows under test. The neighbour is the
+    /// first other flow with a controller.
+    ///
+    /// # Errors
+    /// If the scenario has a mistake, or `rtt` is zero.
+    pub fn new(
+        id: &str,
+        class: Class,
+        claim: &str,
+        aim: Aim,
+        rtt: &Written<Duration>,
+        flows: &[&str],
+        spec: ScenarioSpec,
+    ) -> Result<Self, ScenarioError> {
+        Scenario::new(&spec)?;
+        if rtt.value.is_zero() {
+            return Err(rtt.fail(ZERO));
+        }
+        let tested = |flow: &&Flow| {
+            flow.name
+                .as_deref()
+                .is_some_and(|name| flows.contains(&name))
+        };
+        let others = spec.flows.iter().filter(|flow| !tested(flow));
+        let neighbour = others.filter_map(Flow::data).next();
+        Ok(Self {
+            id: id.to_owned(),
+            class,
+            claim: claim.to_owned(),
+            aim,
+            rtt: rtt.value,
+            flows: flows.iter().map(|name| (*name).to_owned()).collect(),
+            neighbour: neighbour.map(|data| data.controller.value.to_string()),
+            text: spec.to_string(),
+            spec,
         })
     }
 
     /// Its scenario with this controller for the flows under test, and the seeds 1 to `seeds`.
     ///
     /// # Errors
-    /// If the controller cannot run here.
+    /// If the controller is unknown or cannot run here.
     pub fn scenario(&self, controller: &str, seeds: u32) -> Result<Scenario, ScenarioError> {
-        let set = |name: &String| Setting {
-            key: format!("flow.{name:?}.controller"),
-            value: controller.to_owned(),
-        };
-        let mut settings: Vec<Setting> = self.flows.iter().map(set).collect();
-        settings.push(Setting {
-            key: "run.seeds".to_owned(),
-            value: seeds.to_string(),
-        });
-        Scenario::from_document(self.document.clone(), &settings)
+        let controller = Written::parse("controller", controller)?;
+        let mut spec = self.spec.clone();
+        for name in &self.flows {
+            spec.set_controller(name, &controller);
+        }
+        spec.run.seeds = Run::seeds(&Written::of("seeds", seeds))?;
+        Scenario::new(&spec)
     }
 
     /// The algorithms that scores at this point refer to.

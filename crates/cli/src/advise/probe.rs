@@ -1,16 +1,18 @@
 //! Measures the path to a server: rate, base RTT, random loss and buffer, from a short transfer of
 //! data that the server discards.
 
-use super::{AdviseArgs, SEEDS, Wanted};
-use crate::demo::predicted_seconds;
+use super::AdviseArgs;
 use crate::failure::BadInput;
 use crate::send::exit_code;
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use whimbrel_cc::Spec;
-use whimbrel_transfer::{ClientOptions, ProbeReport, ProbeSample, ServerAddress, probe};
+use whimbrel_net::Queue;
+use whimbrel_sim::scenario::Written;
+use whimbrel_sim::scenario::document::Value as Source;
+use whimbrel_study::path::Path;
+use whimbrel_transfer::{PipeOptions, ProbeReport, ProbeSample, ServerAddress, probe};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// The algorithm that measures: it keeps the link full under random loss, and looks at the path
@@ -31,9 +33,6 @@ const FULL: f64 = 3.0;
 const HEADERS: f64 = 28.0;
 /// Fewer samples say nothing.
 const LEAST: usize = 20;
-
-/// Of a larger file this many bytes are simulated.
-const LARGEST: u64 = 256 << 20;
 
 /// What was measured of a path.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +63,7 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<Measured,
     let host: ServerAddress = host.parse().map_err(BadInput::new)?;
     let credentials = args.credentials.find(&host)?;
     let controller = CONTROLLER.parse().context("the registry has BBR")?;
-    let mut options = ClientOptions::for_pipes(host.clone(), credentials.token.clone(), controller);
+    let mut options = PipeOptions::new(host.clone(), credentials.token.clone(), controller);
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
     if io::stderr().is_terminal() {
@@ -89,19 +88,6 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<Measured,
         BadInput::new("the probe was too short; write a longer --probe-time or --probe-size")
     })?;
     Ok(Ok(measured))
-}
-
-/// Seconds that a file takes over the path, over QUIC. Of a very large file a part is simulated.
-///
-/// # Errors
-/// If the simulator refuses the path.
-pub fn takes(path: &Wanted, size: Bytes, name: &str) -> anyhow::Result<f64> {
-    let controller: Spec = name.parse()?;
-    let part = Bytes::new(size.get().clamp(1, LARGEST));
-    let path_of = (path.rate.unwrap_or(Rate::ZERO), path.rtt);
-    let (loss, runs) = (path.loss.parse()?, SEEDS as usize);
-    let seconds = predicted_seconds(path_of, &path.queue, loss, &controller, part, runs)?;
-    Ok(seconds * size.get().max(1) as f64 / part.get() as f64)
 }
 
 impl Measured {
@@ -143,11 +129,24 @@ impl Measured {
         })
     }
 
-    /// The buffer as a flag of a path. The longest queue may be shorter than the buffer, but no
-    /// path has none.
-    pub fn queue(&self) -> String {
+    /// The buffer. The longest queue may be shorter than the buffer, but no path has none.
+    fn queue(&self) -> Queue {
         let least = if self.is_full { 0.05 } else { 0.25 };
-        format!("{:.2} bdp", self.queue_bdp.max(least))
+        // In hundredths: more digits are noise.
+        Queue::Bdp((self.queue_bdp.max(least) * 100.0).round() / 100.0)
+    }
+
+    /// Sets what is not known of a path.
+    pub fn complete(&self, path: &mut Path) {
+        fn set<T: Clone + Into<Source>>(values: &mut Vec<Written<T>>, measured: T) {
+            if values.is_empty() {
+                values.push(Written::of("HOST", measured));
+            }
+        }
+        set(&mut path.rate, self.rate);
+        set(&mut path.rtt, self.rtt);
+        set(&mut path.loss, self.loss);
+        set(&mut path.queue, self.queue());
     }
 
     /// The path in a sentence.
@@ -273,7 +272,7 @@ mod tests {
             (path.queue_bdp - 1.0).abs() < 1e-9 && path.is_full,
             "{path:?}"
         );
-        assert_eq!(path.queue(), "1.00 bdp");
+        assert_eq!(path.queue(), Queue::Bdp(1.0));
         let sentence = path.sentence();
         assert!(
             sentence.contains("40.8 Mbit/s, base RTT 40.0 ms"),

@@ -1,13 +1,13 @@
 //! The advice as sentences, a table and JSON.
 
 use super::probe::Measured;
-use super::{Candidate, SHOWN, USUAL};
-use crate::neighbours::Neighbours;
 use crate::transports::carriers;
 use serde_json::json;
 use std::fmt::Write as _;
 use whimbrel_cc::Spec;
 use whimbrel_report::plain_without;
+use whimbrel_study::advise::{Candidate, SHOWN, USUAL};
+use whimbrel_study::neighbours::Neighbours;
 use whimbrel_units::Bytes;
 
 /// Goodputs that differ less than this, relatively, are alike.

@@ -4,18 +4,21 @@
 mod page;
 mod show;
 
-use super::{CompareArgs, EVERY};
+use super::CompareArgs;
 use crate::atomic_file;
 use crate::demo::host::Meter;
 use crate::demo::measure::{Measurement, Stage, progress_bar};
 use crate::demo::predict::{self, Prediction};
 use crate::demo::{Implementation, Trial, trust};
 use crate::failure::BadInput;
-use anyhow::Context;
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::CONTROLLERS;
+use whimbrel_net::Queue;
+use whimbrel_sim::scenario::Written;
+use whimbrel_study::controllers::chosen;
+use whimbrel_study::prediction::Transfer;
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// The seed of the losses on the emulated path.
@@ -25,9 +28,10 @@ const SEED: u64 = 1;
 struct Path {
     rate: Rate,
     rtt: Duration,
-    queue: String,
+    queue: Written<Queue>,
     loss: Probability,
     time: Duration,
+    words: String,
 }
 
 /// One algorithm over one transport: simulated, and measured.
@@ -145,27 +149,28 @@ fn on_tcp(spec: &Spec) -> bool {
 
 /// The path that the flags describe, which have one value each.
 fn path(args: &CompareArgs) -> anyhow::Result<Path> {
-    let one = |flag: &str, values: &[String]| match values {
-        [one] => Ok(one.clone()),
-        _ => Err(BadInput::new(format!(
-            "{flag}: --real has one path; write one value"
-        ))),
-    };
-    let rate: Rate = one("--rate", &args.rate)?.parse()?;
-    let half: Duration = one("--rtt", &args.rtt)?.parse()?;
-    let time: Duration = args.duration.parse()?;
-    if rate == Rate::ZERO {
-        return Err(BadInput::new("--rate: nothing moves at zero; write e.g. `50 Mbit/s`").into());
-    }
+    let path = args.path.path();
+    path.only_one("--real has one path; write one value")?;
+    let time = args.duration.value;
     if time.is_zero() {
-        return Err(BadInput::new("--duration: must be above zero; write e.g. `10 s`").into());
+        return Err(args
+            .duration
+            .fail("must be above zero; write e.g. `10 s`")
+            .into());
     }
+    let words = path.words().join(", ");
+    let (Some(rate), Some(rtt)) = (path.rate.first(), path.rtt.first()) else {
+        return Err(BadInput::new("--real needs --rate and --rtt").into());
+    };
+    let (rate, rtt) = (rate.value, rtt.value);
+    let usual = || Written::of("--queue", Queue::Bdp(1.0));
     Ok(Path {
         rate,
-        rtt: half * 2,
-        queue: one("--queue", &args.queue)?,
-        loss: one("--loss", &args.loss)?.parse()?,
+        rtt,
+        queue: path.queue.into_iter().next().unwrap_or_else(usual),
+        loss: path.loss.first().map(|loss| loss.value).unwrap_or_default(),
         time,
+        words,
     })
 }
 
@@ -177,40 +182,23 @@ impl Path {
         implementation: Implementation,
     ) -> Trial<'a> {
         Trial {
-            tcp,
-            rate: self.rate,
-            rtt: self.rtt,
-            queue: &self.queue,
-            loss: self.loss,
-            outages: &[],
+            transfer: Transfer {
+                rate: self.rate,
+                rtt: self.rtt,
+                queue: self.queue.value,
+                loss: self.loss,
+                outages: &[],
+                controller,
+                tcp,
+            },
             seed: SEED,
-            controller,
             implementation,
         }
-    }
-
-    /// The path in words.
-    fn words(&self) -> String {
-        format!(
-            "{}, RTT {}, queue {}, loss {}",
-            self.rate, self.rtt, self.queue, self.loss
-        )
     }
 }
 
 fn controllers(args: &CompareArgs) -> anyhow::Result<Vec<Spec>> {
-    let mut all: Vec<Spec> = Vec::new();
-    for choice in &args.controllers {
-        let names: Vec<&str> = match choice.as_str() {
-            EVERY => CONTROLLERS.iter().map(|entry| entry.name).collect(),
-            one => vec![one],
-        };
-        for name in names {
-            let spec: Spec = name.parse().context("a checked controller")?;
-            if !all.contains(&spec) {
-                all.push(spec);
-            }
-        }
-    }
-    Ok(all)
+    let every = CONTROLLERS.iter().map(|entry| entry.name);
+    let all = chosen(&args.controllers, every)?;
+    Ok(all.into_iter().map(|controller| controller.value).collect())
 }

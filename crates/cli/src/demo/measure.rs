@@ -21,6 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use whimbrel_cc::Spec;
+use whimbrel_sim::scenario::document::Value;
 use whimbrel_units::Bytes;
 
 /// The far end of a path, where the server is.
@@ -353,7 +354,8 @@ impl Transfer {
             .context("cannot write the file to send")?;
         let quoted =
             |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-        let receive = match trial.tcp {
+        let transfer = &trial.transfer;
+        let receive = match transfer.tcp {
             false => format!(
                 "exec {} serve {} --identity {}",
                 quoted(whimbrel),
@@ -366,24 +368,27 @@ impl Transfer {
                 quoted(&inbox.join("file"))
             ),
         };
-        let controller = trial.controller.to_string();
+        let controller = transfer.controller.to_string();
         let implementation = trial.implementation;
         let mut link = Command::new(whimbrel);
         link.args(["link", "--quiet", "--seed", &trial.seed.to_string()])
-            .args(["--rate", &format!("{} bit/s", trial.rate.as_bits_per_sec())])
-            .args(["--rtt", &format!("{} ns", trial.rtt.as_nanos())])
-            .args(["--queue", trial.queue])
-            .args(["--loss", &format!("{} %", trial.loss.get() * 100.0)]);
-        for outage in trial.outages {
+            .args([
+                "--rate",
+                &format!("{} bit/s", transfer.rate.as_bits_per_sec()),
+            ])
+            .args(["--rtt", &format!("{} ns", transfer.rtt.as_nanos())])
+            .args(["--queue", &Value::from(transfer.queue).to_string()])
+            .args(["--loss", &format!("{} %", transfer.loss.get() * 100.0)]);
+        for outage in transfer.outages {
             let (from, to) = (outage.from.as_nanos(), outage.to.as_nanos());
             link.args(["--outage", &format!("{from} ns..{to} ns")]);
         }
         link.arg("--json").arg(&path).args(["--far", &receive]);
-        if trial.tcp && implementation == Implementation::Whimbrel {
+        if transfer.tcp && implementation == Implementation::Whimbrel {
             link.args(["--controller", &controller]);
         }
         link.arg("--").arg(whimbrel);
-        match trial.tcp {
+        match transfer.tcp {
             false => link
                 .arg("send")
                 .arg(&file)

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_net::Outage;
 use whimbrel_report::figures::Racer;
+use whimbrel_study::prediction::Transfer;
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 /// OC-3.
@@ -29,7 +30,7 @@ const RTT: Duration = Duration::from_millis(20);
 const FULL: Bytes = Bytes::new(1_000_000_000);
 const TENTH: Bytes = Bytes::new(100_000_000);
 /// Runs of the simulator; only BBR's random choices differ.
-const SEEDS: usize = 5;
+const SEEDS: u32 = 5;
 const CONTROLLERS: [&str; 3] = ["enhanced-aatp", "cubic", "bbr"];
 
 /// A row of the paper's table.
@@ -124,14 +125,16 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
             let controller: Spec = name.parse().context("a controller of the paper's table")?;
             let outages = row.outages(args.full);
             let trial = Trial {
-                tcp: false,
-                rate: RATE,
-                rtt: RTT,
-                queue: super::QUEUE,
-                loss: Probability::ZERO,
-                outages: &outages,
+                transfer: Transfer {
+                    rate: RATE,
+                    rtt: RTT,
+                    queue: super::QUEUE,
+                    loss: Probability::ZERO,
+                    outages: &outages,
+                    controller: &controller,
+                    tcp: false,
+                },
                 seed: args.seed,
-                controller: &controller,
                 implementation: Implementation::Whimbrel,
             };
             let prediction = predict::of(&trial, size, SEEDS)?;

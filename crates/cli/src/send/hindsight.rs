@@ -5,12 +5,14 @@
 //! algorithm that was used and with others. If the queue was never long, the path may carry more
 //! than was seen, and the others may be faster still.
 
-use crate::demo::{QUEUE, predicted_seconds};
+use crate::demo::QUEUE;
 use serde::Serialize;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration as Wait;
 use whimbrel_cc::Spec;
+use whimbrel_study::Unobserved;
+use whimbrel_study::prediction::Transfer;
 use whimbrel_transfer::{IntervalSample, PathUse};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
@@ -31,7 +33,7 @@ const OTHERS: [&str; 4] = ["whimbrel", "bbr", "copa", "cubic+cerl-plus"];
 /// An algorithm that is faster by less is not worth a line.
 const WORTH: f64 = 1.2;
 /// Runs of each algorithm; their median counts.
-const SEEDS: usize = 3;
+const SEEDS: u32 = 3;
 /// The simulated file is at most this long: bytes, and seconds at the path's rate.
 const LONGEST: (u64, f64) = (32 << 20, 30.0);
 /// The simulation must be done in this time, or its result is omitted.
@@ -144,8 +146,18 @@ impl Seen {
         let (done, answer) = mpsc::channel();
         // Whatever is not done in time ends with the process.
         thread::spawn(move || {
-            let seconds =
-                |spec: &Spec| predicted_seconds((rate, rtt), QUEUE, loss, spec, size, SEEDS).ok();
+            let seconds = |controller: &Spec| {
+                let transfer = Transfer {
+                    rate,
+                    rtt,
+                    queue: QUEUE,
+                    loss,
+                    outages: &[],
+                    controller,
+                    tcp: false,
+                };
+                transfer.seconds(size, SEEDS, &Unobserved).ok()
+            };
             let found = (|| {
                 let its = seconds(&own)?;
                 let others = OTHERS.iter().filter_map(|name| name.parse::<Spec>().ok());

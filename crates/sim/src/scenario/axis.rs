@@ -29,10 +29,10 @@ impl Axis {
     pub fn new<T: Clone + Send + Sync + 'static>(
         key: &str,
         values: &[Written<T>],
-        set: fn(&mut ScenarioSpec, Written<T>),
+        set: impl Fn(&mut ScenarioSpec, Written<T>) + Clone + Send + Sync + 'static,
     ) -> Self {
         let choice = |value: &Written<T>| {
-            let value = value.clone();
+            let (value, set) = (value.clone(), set.clone());
             Choice {
                 parameter: Parameter {
                     key: key.to_owned(),

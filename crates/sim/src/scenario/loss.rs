@@ -90,6 +90,62 @@ impl Loss {
     }
 }
 
+/// The table of a scenario file.
+impl From<Loss> for Value {
+    fn from(loss: Loss) -> Self {
+        let at = |time: Time| Self::from(time.since(Time::ZERO));
+        let span = |(from, to): (Time, Time)| Self::list([at(from), at(to)].into_iter());
+        let mut keys: Vec<(&str, Self)> = Vec::new();
+        for (key, probability) in [
+            ("random", loss.random),
+            ("corrupt", loss.corrupt),
+            ("bit_errors", loss.bit_errors),
+        ] {
+            if !probability.is_zero() {
+                keys.push((key, probability.into()));
+            }
+        }
+        let bursts = loss.gilbert_elliott.map(|model| match model {
+            GilbertElliott::ByTime {
+                good,
+                bad,
+                good_loss,
+                bad_loss,
+            } => Self::table([
+                ("good", good.into()),
+                ("bad", bad.into()),
+                ("good_loss", good_loss.into()),
+                ("bad_loss", bad_loss.into()),
+            ]),
+            GilbertElliott::ByPacket {
+                p,
+                r,
+                bad_loss,
+                good_loss,
+            } => Self::table([
+                ("p", p.into()),
+                ("r", r.into()),
+                ("good_loss", good_loss.into()),
+                ("bad_loss", bad_loss.into()),
+            ]),
+        });
+        keys.extend(bursts.map(|table| ("gilbert-elliott", table)));
+        let outages = loss
+            .outages
+            .map(|all| Self::list(all.into_iter().map(|outage| span((outage.from, outage.to)))));
+        keys.extend(outages.map(|list| ("outages", list)));
+        let drawn = loss.random_outages.map(|drawn| drawn.source().clone());
+        keys.extend(drawn.map(|table| ("random_outages", table)));
+        if !loss.drops.is_empty() {
+            keys.push(("drops", Self::list(loss.drops.into_iter().map(at))));
+        }
+        match loss.same {
+            true => "same".into(),
+            false => Self::table(keys),
+        }
+    }
+}
+
 impl DrawnOutages {
     /// The outages in runs of this duration.
     fn over(&self, duration: Duration) -> Result<RandomOutages, impl Display> {

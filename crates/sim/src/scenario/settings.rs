@@ -138,7 +138,7 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
             Value::table([("rate", rate.into()), ("sequences", sequences)])
         });
         [
-            ("recovery", Some(word(&RECOVERIES, t.recovery))),
+            ("recovery", Some(t.recovery.name().into())),
             ("mss", Some(t.mss.into())),
             ("header", Some(t.header.into())),
             ("initial_window", Some(t.initial_window.into())),
@@ -184,6 +184,14 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
 fn word<T: Copy + PartialEq>(choices: &[(&'static str, T)], choice: T) -> Value {
     let found = choices.iter().find(|(_, other)| *other == choice);
     Value::from(found.map_or("", |(word, _)| *word))
+}
+
+impl Recovery {
+    /// Its name in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = RECOVERIES.iter().find(|(_, other)| *other == self);
+        found.map_or("", |(name, _)| *name)
+    }
 }
 
 impl FromStr for Recovery {

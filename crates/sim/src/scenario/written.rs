@@ -6,6 +6,7 @@ use super::fields::Field;
 use super::points::ParameterValue;
 use std::fmt::Display;
 use std::str::FromStr;
+use whimbrel_net::{Queue, QueueLimit};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Where something was written: file, line and key, or the name of a flag or an argument.
@@ -92,13 +93,18 @@ impl<T> Written<T> {
         }
     }
 
-    /// Another value that follows from what was written here.
-    pub fn computed<U: Clone + Into<Value>>(&self, value: U) -> Written<U> {
+    /// Another value that was written here, and how a scenario file would have it.
+    pub fn with_source<U>(&self, value: U, source: impl Into<Value>) -> Written<U> {
         Written {
-            source: value.clone().into(),
             value,
+            source: source.into(),
             span: self.span.clone(),
         }
+    }
+
+    /// Another value that follows from what was written here.
+    pub fn computed<U: Clone + Into<Value>>(&self, value: U) -> Written<U> {
+        self.with_source(value.clone(), value)
     }
 
     /// The value as a scenario file has it.
@@ -197,6 +203,17 @@ impl From<Bytes> for Value {
 impl From<Probability> for Value {
     fn from(probability: Probability) -> Self {
         Self::Text(exact(&probability, |p| p.get().to_string()))
+    }
+}
+
+impl From<Queue> for Value {
+    fn from(queue: Queue) -> Self {
+        match queue {
+            Queue::Bdp(multiple) => Self::Text(format!("{multiple} bdp")),
+            Queue::Fixed(QueueLimit::Unlimited) => "unlimited".into(),
+            Queue::Fixed(QueueLimit::Packets(packets)) => Self::Text(format!("{packets} packets")),
+            Queue::Fixed(QueueLimit::Bytes(size)) => size.into(),
+        }
     }
 }
 

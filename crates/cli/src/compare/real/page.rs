@@ -48,7 +48,7 @@ pub fn write(
         sources: Vec::new(),
     };
     let report = Report {
-        title: path.words(),
+        title: path.words.clone(),
         summary: summary(all),
         made: provenance::of_page(begin),
         sections: vec![section],

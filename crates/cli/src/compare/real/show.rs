@@ -24,7 +24,7 @@ pub fn table(path: &Path, all: &[Both]) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let heading = format!(
         "{}, one file over each for about {}, simulated: median of {} seeds",
-        path.words(),
+        path.words,
         path.time,
         crate::demo::predict::SEEDS
     );
@@ -118,7 +118,7 @@ pub fn json(path: &Path, all: &[Both]) -> anyhow::Result<()> {
     let whole = json!({
         "rate_bps": path.rate.as_bits_per_sec(),
         "rtt_ms": path.rtt.as_millis_f64(),
-        "queue": path.queue,
+        "queue": path.queue.text(),
         "loss": path.loss.get(),
         "seed": SEED,
         "runs": all.iter().map(one).collect::<Vec<_>>(),

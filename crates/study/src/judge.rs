@@ -1,0 +1,37 @@
+//! Decisions between random loss and congestion, compared with the true causes.
+
+use crate::runs::run_all;
+use crate::{Error, Observer};
+use std::num::NonZeroUsize;
+use whimbrel_cc::Spec;
+use whimbrel_experiment::judge::{Judged, Plan};
+use whimbrel_sim::scenario::Setting;
+use whimbrel_sim::scenario::document::Document;
+
+/// Whose decisions are judged, and where.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The scenario; its sweep is the grid.
+    pub document: &'a Document,
+    /// What overrides the scenario.
+    pub settings: &'a [Setting],
+    /// The algorithms that the judged flows run in turn; empty: their own.
+    pub controllers: Vec<Spec>,
+    /// The judged flow, by name or number from 0; `None`: those whose controller distinguishes
+    /// random loss from congestion.
+    pub flow: Option<&'a str>,
+    /// Number of threads; `None`: one for each core.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl Request<'_> {
+    /// Runs the grid.
+    ///
+    /// # Errors
+    /// If the scenario is wrong or has nothing to judge, the observer stops it, or threads cannot
+    /// be started.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Vec<Judged>, Error> {
+        let plan = Plan::new(self.document, self.settings, &self.controllers, self.flow)?;
+        Ok(plan.judge(&run_all(&plan.jobs(), self.threads, observer)?))
+    }
+}

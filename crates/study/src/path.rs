@@ -1,0 +1,166 @@
+//! A path as flags and arguments describe it: one bottleneck, with one or several values of each
+//! property.
+
+use crate::BadInput;
+use std::path::PathBuf;
+use whimbrel_net::{Queue, ServiceSpec};
+use whimbrel_sim::scenario::document::Value;
+use whimbrel_sim::scenario::{
+    Axis, Direction, Link, Loss, Run, ScenarioError, ScenarioSpec, Traces, Written, constant_rate,
+    half_of,
+};
+use whimbrel_units::{Duration, Probability, Rate};
+
+/// The name of the bottleneck in scenarios.
+pub const LINK: &str = "L";
+
+/// A path; what is empty or `None` is not limited. All combinations of several values are meant.
+#[derive(Debug, Clone, Default)]
+pub struct Path {
+    /// The rate of the bottleneck.
+    pub rate: Vec<Written<Rate>>,
+    /// A recorded rate instead, in mahimahi's format.
+    pub rate_trace: Option<Written<PathBuf>>,
+    /// The base RTT.
+    pub rtt: Vec<Written<Duration>>,
+    /// The buffer size.
+    pub queue: Vec<Written<Queue>>,
+    /// Random loss of data packets.
+    pub loss: Vec<Written<Probability>>,
+}
+
+impl Path {
+    /// Refuses several values where only one path makes sense; `why` says so.
+    ///
+    /// # Errors
+    /// If a property has several values; names its flag.
+    pub fn only_one(&self, why: &str) -> Result<(), ScenarioError> {
+        fn second<T>(values: &[Written<T>], why: &str) -> Option<ScenarioError> {
+            values.get(1).map(|value| value.fail(why))
+        }
+        let several = [
+            second(&self.rate, why),
+            second(&self.rtt, why),
+            second(&self.queue, why),
+            second(&self.loss, why),
+        ];
+        several.into_iter().flatten().next().map_or(Ok(()), Err)
+    }
+
+    /// The bottleneck with the first value of each property.
+    ///
+    /// # Errors
+    /// If the rate is zero, or the recorded rate cannot be read.
+    pub fn link(&self, traces: &mut Traces) -> Result<Link, ScenarioError> {
+        let constant = self.rate.first().map(constant_rate).transpose()?;
+        let rate = match &self.rate_trace {
+            None => constant,
+            Some(file) => {
+                let text = file.value.display().to_string();
+                let source = Value::table([("trace", text.into())]);
+                let recorded = ServiceSpec::Trace(traces.rate(file)?);
+                Some(file.with_source(recorded, source))
+            }
+        };
+        Ok(Link {
+            forward: Direction {
+                rate,
+                delay: self.rtt.first().map(half_of),
+                queue: self.queue.first().cloned(),
+                aqm: None,
+                loss: self.loss.first().map(random),
+            },
+            ..Link::new(LINK)
+        })
+    }
+
+    /// A scenario with this path and nothing else yet: the properties with several values are
+    /// swept.
+    ///
+    /// # Errors
+    /// As [`Self::link`].
+    pub fn scenario(&self) -> Result<ScenarioSpec, ScenarioError> {
+        let mut traces = Traces::default();
+        let link = self.link(&mut traces)?;
+        let mut spec = ScenarioSpec::on(link, Vec::new(), Run::default());
+        spec.traces = traces.digest();
+        if self.rate_trace.is_none() {
+            let rates = self.rate.iter().map(constant_rate);
+            let rates: Vec<Written<ServiceSpec>> = rates.collect::<Result<_, _>>()?;
+            sweep(&mut spec, "rate", &rates, |link, rate| {
+                link.rate = Some(rate)
+            });
+        }
+        let delays: Vec<_> = self.rtt.iter().map(half_of).collect();
+        sweep(&mut spec, "delay", &delays, |link, delay| {
+            link.delay = Some(delay)
+        });
+        sweep(&mut spec, "queue", &self.queue, |link, queue| {
+            link.queue = Some(queue)
+        });
+        let losses: Vec<_> = self.loss.iter().map(random).collect();
+        sweep(&mut spec, "loss", &losses, |link, loss| {
+            link.loss = Some(loss)
+        });
+        Ok(spec)
+    }
+
+    /// The properties with one value, in words: `50 Mbit/s, RTT 100 ms`.
+    pub fn words(&self) -> Vec<String> {
+        fn one<T>(name: &str, values: &[Written<T>]) -> Option<String> {
+            match values {
+                [one] => Some(format!("{name}{}", one.text())),
+                _ => None,
+            }
+        }
+        let recorded = self.rate_trace.as_ref();
+        let recorded = recorded.map(|file| format!("rate of {}", file.value.display()));
+        let rtt = match self.rtt.as_slice() {
+            [one] => Some(format!("RTT {}", one.value)),
+            _ => None,
+        };
+        let all = [
+            recorded.or_else(|| one("", &self.rate)),
+            rtt,
+            one("queue ", &self.queue),
+            one("loss ", &self.loss),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// Sweeps a property of the bottleneck if it has several values.
+fn sweep<T: Clone + Send + Sync + 'static>(
+    spec: &mut ScenarioSpec,
+    property: &str,
+    values: &[Written<T>],
+    set: fn(&mut Direction, Written<T>),
+) {
+    if values.len() > 1 {
+        let key = format!("link.{LINK}.{property}");
+        spec.sweep.push(Axis::new(&key, values, move |spec, value| {
+            set(&mut spec.links[0].forward, value);
+        }));
+    }
+}
+
+/// Random loss of a link.
+fn random(loss: &Written<Probability>) -> Written<Loss> {
+    loss.with(Loss::random(loss.value))
+}
+
+/// Reads a fraction of lost packets. A number without `%` is refused: `0.5` would be every second
+/// packet.
+///
+/// # Errors
+/// The reason, with both ways to write what may have been meant.
+pub fn fraction(text: &str) -> Result<Probability, BadInput> {
+    let loss: Probability = text.parse().map_err(BadInput::new)?;
+    let text = text.trim();
+    if text.ends_with('%') || loss.is_zero() {
+        return Ok(loss);
+    }
+    Err(BadInput::new(format!(
+        "`{text}` has no unit, and would be {loss}; write `{text} %` or `{loss}`"
+    )))
+}
