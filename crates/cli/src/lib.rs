@@ -109,7 +109,7 @@ Examples:
 enum Command {
     Controllers(controllers::ControllersArgs),
     Sim(sim::SimArgs),
-    Compare(compare::CompareArgs),
+    Compare(Box<compare::CompareArgs>),
     Advise(advise::AdviseArgs),
     Judge(judge::JudgeArgs),
     Model(model::ModelArgs),
@@ -132,7 +132,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
     let done = match Cli::parse().command {
         Command::Controllers(args) => controllers::run(args),
         Command::Sim(args) => sim::run(args),
-        Command::Compare(args) => compare::run(args),
+        Command::Compare(args) => compare::run(&args),
         Command::Advise(args) => advise::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Model(args) => model::run(args),

@@ -46,20 +46,3 @@ pub fn watched<T>(watch: Arc<Watch>, work: impl FnOnce() -> T) -> T {
     WATCH.set(before);
     done
 }
-
-/// Pieces of work that were announced to the observer of this thread.
-pub struct Progress(Arc<Watch>);
-
-impl Progress {
-    /// For this many pieces of work; `name` is what they are called.
-    pub fn new(pieces: usize, name: &str) -> Self {
-        let observer = observer();
-        observer.begin(pieces as f64, name);
-        Self(observer)
-    }
-
-    /// One piece of work is done. Returns whether to go on.
-    pub fn done(&self) -> bool {
-        self.0.done(1.0).is_continue()
-    }
-}

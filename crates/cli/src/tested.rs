@@ -3,7 +3,7 @@
 use crate::page::{others, ranked};
 use whimbrel_report::{Row, rows, rows_of};
 use whimbrel_sim::sweep::Run;
-pub use whimbrel_study::compare::{TESTED, Tested, controller, goodput};
+pub use whimbrel_study::compare::{TESTED, Tested, goodput};
 
 /// The mark behind the name of an algorithm that must not share a network.
 pub const MARK: &str = " !";

@@ -13,7 +13,7 @@ use whimbrel_sim::scenario::Written;
 use whimbrel_sim::scenario::document::Value as Source;
 use whimbrel_study::path::Path;
 use whimbrel_transfer::{PipeOptions, ProbeReport, ProbeSample, ServerAddress, probe};
-use whimbrel_units::{Bytes, Duration, Probability, Rate};
+use whimbrel_units::{Duration, Probability, Rate};
 
 /// The algorithm that measures: it keeps the link full under random loss, and looks at the path
 /// with an empty queue from time to time.

@@ -206,9 +206,9 @@ impl CompareArgs {
 }
 
 /// Makes the scenario, and runs or prints it.
-pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     if args.real {
-        return real::run(&args);
+        return real::run(args);
     }
     let request = args.request()?;
     let spec = request.scenario()?;
