@@ -1,22 +1,18 @@
 //! `whimbrel advise`: which algorithm to use on a path, measured by simulation. With a server, the
 //! path is measured first.
 
-#[cfg(feature = "transports")]
-mod probe;
-#[cfg(not(feature = "transports"))]
-#[path = "advise/no_probe.rs"]
 mod probe;
 mod show;
 
-#[cfg(feature = "transports")]
 use crate::credentials::CredentialArgs;
-use crate::failure::BadInput;
 use crate::path::PathArgs;
-use crate::runs::observer;
+use crate::progress::Bar;
+use serde_json::Value;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use whimbrel_study::advise::{Candidate, Request, advise};
+use whimbrel_study::advice::{json, sentences};
+use whimbrel_study::advise::{Request, advise};
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_units::{Bytes, Duration};
 
@@ -84,7 +80,6 @@ pub struct AdviseArgs {
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    #[cfg(feature = "transports")]
     #[command(flatten)]
     credentials: CredentialArgs,
 }
@@ -99,61 +94,32 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let probed = probed.as_ref();
-    let (measured, sentences) = advice(&args, probed)?;
+    let mut path = args.path.path();
+    path.only_one("there is one path; write one value")?;
+    // What flags say counts more than what was measured.
+    if let Some(probed) = probed {
+        probed.complete(&mut path);
+    }
+    let request = Request {
+        path,
+        neighbours: args.neighbours,
+        size: args.size,
+        threads: args.threads,
+    };
+    let candidates = advise(&request, &Bar::new())?;
     let mut out = anstream::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &show::as_json(&measured, &sentences, probed))?;
+        let path = probed.map_or(Value::Null, probe::Measured::as_json);
+        serde_json::to_writer_pretty(&mut out, &json(&request, &candidates, path))?;
         writeln!(out)?;
     } else {
         if let Some(probed) = probed {
             writeln!(out, "{}\n", whimbrel_report::fill(&probed.sentence(), " "))?;
         }
-        for sentence in &sentences {
-            writeln!(out, "{}", whimbrel_report::fill(sentence, " "))?;
+        for sentence in sentences(&request, &candidates) {
+            writeln!(out, "{}", whimbrel_report::fill(&sentence, " "))?;
         }
-        write!(out, "\n{}", show::table(&measured))?;
+        write!(out, "\n{}", show::table(&candidates))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What [`run`] prints with `--json`.
-///
-/// # Errors
-/// As the command.
-pub fn advice_json(args: &AdviseArgs) -> anyhow::Result<serde_json::Value> {
-    let probed = match &args.host {
-        Some(host) => match probe::measure(args, host)? {
-            Ok(path) => Some(path),
-            Err(_) => return Err(BadInput::new(format!("{host}: not measured")).into()),
-        },
-        None => None,
-    };
-    let (measured, sentences) = advice(args, probed.as_ref())?;
-    Ok(show::as_json(&measured, &sentences, probed.as_ref()))
-}
-
-/// Measures. Returns the candidates, best first, and the advice in sentences.
-fn advice(
-    args: &AdviseArgs,
-    measured: Option<&probe::Measured>,
-) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
-    let mut path = args.path.path();
-    path.only_one("there is one path; write one value")?;
-    // What flags say counts more than what was measured.
-    if let Some(measured) = measured {
-        measured.complete(&mut path);
-    }
-    let request = Request {
-        path,
-        neighbours: args.neighbours.clone(),
-        size: args.size,
-        threads: args.threads,
-    };
-    let candidates = advise(&request, &*observer())?;
-    let mut sentences = show::sentences(&candidates, &args.neighbours);
-    let file = args
-        .size
-        .and_then(|size| show::file_sentence(size, &candidates));
-    sentences.extend(file);
-    Ok((candidates, sentences))
 }

@@ -5,7 +5,7 @@ mod show;
 
 use crate::compare::choice;
 use crate::failure::BadInput;
-use crate::runs::observer;
+use crate::progress::Bar;
 use crate::sim::{read, seeds_setting};
 use crate::svg::svg_file;
 use anyhow::Context;
@@ -138,7 +138,7 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
         flow: args.flow.as_deref(),
         threads: args.threads,
     };
-    let judged = request.run(&*observer())?;
+    let judged = request.run(&Bar::new())?;
     if let Some(path) = &args.picture {
         draw(&judged, path)?;
     }

@@ -1,65 +1,41 @@
 //! The `whimbrel` command: parses arguments, calls the libraries, prints results.
 //!
 //! A program of one's own is the whole command with further algorithms in its table if its `main`
-//! is [`main_with`]: see `examples/own-algorithm`. [`library`] returns what the commands print, for
-//! Python.
-
-// Some helpers serve only what sends real packets.
-#![cfg_attr(not(feature = "transports"), allow(dead_code))]
+//! is [`main_with`]: see `examples/own-algorithm`.
 
 mod advise;
 mod compare;
 mod controllers;
-#[cfg(feature = "transports")]
 mod credentials;
-#[cfg(feature = "transports")]
 mod demo;
 mod failure;
 mod figure;
-#[cfg(feature = "transports")]
-mod files;
 mod judge;
-pub mod library;
-#[cfg(feature = "transports")]
 mod link;
 mod model;
-mod one_run;
-mod origin;
-#[cfg(feature = "transports")]
 mod over_tcp;
-mod page;
 mod path;
-#[cfg(feature = "transports")]
 mod pipe;
-#[cfg(feature = "transports")]
 mod place;
-mod play;
 mod presets;
 mod priority;
 mod progress;
 mod provenance;
 mod rank;
+mod remote_files;
 mod reproduce;
-mod runs;
+mod run_scenario;
 mod save;
-#[cfg(feature = "transports")]
 mod send;
-#[cfg(feature = "transports")]
-mod sending;
-#[cfg(feature = "transports")]
 mod serve;
 mod shell;
 mod sim;
+mod single_run;
 mod svg;
 mod table_file;
-#[cfg(feature = "transports")]
 mod tcp;
-mod tested;
-#[cfg(feature = "transports")]
 mod token;
 mod trace;
-mod transports;
-#[cfg(feature = "transports")]
 mod watch;
 
 /// The algorithms: what one is made of, and the table.
@@ -116,9 +92,19 @@ enum Command {
     Rank(rank::RankArgs),
     Reproduce(reproduce::ReproduceArgs),
     Figure(figure::FigureArgs),
-    #[cfg(feature = "transports")]
-    #[command(flatten)]
-    Sending(sending::Command),
+    Serve(serve::ServeArgs),
+    Send(Box<send::SendArgs>),
+    Get(remote_files::GetArgs),
+    Ls(remote_files::LsArgs),
+    Rm(remote_files::RmArgs),
+    Pipe(pipe::PipeArgs),
+    Tunnel(pipe::TunnelArgs),
+    Token(token::TokenArgs),
+    Link(Box<link::LinkArgs>),
+    Tcp(Box<tcp::TcpArgs>),
+    Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    DemoEnd(demo::DemoEndArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -139,8 +125,18 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Rank(args) => rank::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Figure(args) => figure::run(args),
-        #[cfg(feature = "transports")]
-        Command::Sending(command) => sending::run(command),
+        Command::Serve(args) => serve::run(args),
+        Command::Send(args) => send::run(*args),
+        Command::Get(args) => remote_files::run_get(args),
+        Command::Ls(args) => remote_files::run_ls(args),
+        Command::Rm(args) => remote_files::run_rm(args),
+        Command::Pipe(args) => pipe::run(args),
+        Command::Tunnel(args) => pipe::run_tunnel(args),
+        Command::Token(args) => token::run(args),
+        Command::Link(args) => link::run(*args),
+        Command::Tcp(args) => tcp::run(*args),
+        Command::Demo(args) => demo::run(args),
+        Command::DemoEnd(args) => demo::run_end(args),
         Command::Completions(args) => shell::completions::<Cli>(&args),
         Command::Man(args) => shell::man::<Cli>(&args),
     };

@@ -5,7 +5,7 @@ mod show;
 use crate::compare::recovery;
 use crate::failure::BadInput;
 use crate::path::flag;
-use crate::runs::observer;
+use crate::progress::Bar;
 use crate::svg::svg_file;
 use anyhow::Context;
 use std::fs;
@@ -133,7 +133,7 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let results = request.run(&*observer())?;
+    let results = request.run(&Bar::new())?;
     if let Some(path) = &args.plot {
         let svg = show::picture(&results).ok_or_else(|| {
             BadInput::new("a picture needs at least two packet error probabilities: see --points")

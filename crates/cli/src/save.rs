@@ -2,10 +2,9 @@
 
 use crate::atomic_file::AtomicFile;
 use crate::failure::BadInput;
-use crate::one_run::{self, Selection};
-use crate::origin::Origin;
+use crate::progress::Bar;
 use crate::provenance;
-use crate::runs::run_all;
+use crate::single_run::{self, Selection};
 use crate::table_file::{self, Format, TableFile};
 use std::io;
 use std::num::NonZeroUsize;
@@ -15,6 +14,8 @@ use whimbrel_report::iperf3::Test;
 use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
+use whimbrel_study::page::Subject;
+use whimbrel_study::runs::run_all;
 use whimbrel_units::Duration;
 
 /// Default time between samples.
@@ -136,18 +137,18 @@ impl<'a> Saving<'a> {
         self,
         scenario: &Scenario,
         runs: &[Run<'_>],
-        origin: &Origin<'_>,
+        subject: &Subject<'_>,
         threads: Option<NonZeroUsize>,
     ) -> anyhow::Result<()> {
         let mut made = provenance::of_file();
-        made.push(Fact::new("scenario", origin.text));
+        made.push(Fact::new("scenario", subject.text));
         let resampled = self
             .args
             .wants_samples()
             .then(|| self.args.resampled(scenario))
             .flatten();
         let again = match &resampled {
-            Some(scenario) => run_all(&sweep::jobs(scenario.points()), threads)?,
+            Some(scenario) => run_all(&sweep::jobs(scenario.points()), threads, &Bar::new())?,
             None => Vec::new(),
         };
         for (save, file) in self.tables {
@@ -160,7 +161,7 @@ impl<'a> Saving<'a> {
             let mut network = job.point.network(job.seed);
             network.sample = Some(length);
             let outcome = whimbrel_sim::run(&network);
-            let title = match origin.title {
+            let title = match subject.title {
                 "" => format!("seed {}", job.seed),
                 title => format!("{title}, seed {}", job.seed),
             };
@@ -195,7 +196,7 @@ impl SaveArgs {
 
 /// The run that `--iperf3` saves.
 fn measured(scenario: &Scenario, selection: Selection) -> Result<Job<'_>, BadInput> {
-    let job = one_run::only(scenario, selection, "--iperf3")?;
+    let job = single_run::only(scenario, selection, "--iperf3")?;
     let flows = job.point.flows();
     let controlled = flows
         .iter()

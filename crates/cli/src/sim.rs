@@ -1,15 +1,15 @@
 //! `whimbrel sim`: runs a scenario file.
 
 use crate::failure::BadInput;
-use crate::one_run::Selection;
-use crate::origin::Origin;
-use crate::play::{Everything, PlayArgs, play};
 use crate::presets;
+use crate::run_scenario::{EveryRun, OutputArgs, run_scenario};
+use crate::single_run::Selection;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Scenario, Setting};
+use whimbrel_study::page::Subject;
 pub use whimbrel_study::runs::seeds_setting;
 
 /// Simulate a scenario file
@@ -32,7 +32,7 @@ pub struct SimArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<Setting>,
     #[command(flatten)]
-    play: PlayArgs,
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -80,14 +80,13 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     let title = path
         .file_stem()
         .map(|name| name.to_string_lossy().into_owned());
-    let origin = Origin {
+    let subject = Subject {
         title: &title.unwrap_or_default(),
         path: &path,
         text: &text,
-        selection: Selection::Set,
         tested: None,
     };
-    play(&scenario, &origin, &args.play, &Everything)?;
+    run_scenario(&scenario, &subject, Selection::Set, &args.output, &EveryRun)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::atomic_file::{self, AtomicFile};
 use crate::failure::BadInput;
-use crate::one_run::{self, Selection};
+use crate::single_run::{self, Selection};
 use anyhow::Context;
 use clap::ValueEnum;
 use std::io::{self, BufWriter};
@@ -114,7 +114,7 @@ impl TraceArgs {
         if self.files.is_empty() {
             return Ok(None);
         }
-        let job = one_run::only(scenario, selection, "--trace")?;
+        let job = single_run::only(scenario, selection, "--trace")?;
         for file in &self.files {
             atomic_file::check(&file.path)?;
         }

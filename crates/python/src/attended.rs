@@ -6,9 +6,8 @@ use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use whimbrel_cli::library::watched;
 use whimbrel_study::Observer;
 
 /// Time between two looks at signals and progress.
@@ -63,14 +62,13 @@ pub fn attended<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&dyn Observer) -> T + Send,
 ) -> PyResult<T> {
-    let state = Arc::new(State::default());
+    let state = &State::default();
     let (finished, waiting) = channel();
     // A receiver is not `Sync`, and the GIL is released by a closure that must be.
     let waiting = Mutex::new(waiting);
     let (done, mut error) = std::thread::scope(|scope| {
-        let watch: Arc<State> = Arc::clone(&state);
         let worker = scope.spawn(move || {
-            let result = watched(watch.clone(), || work(&*watch));
+            let result = work(state);
             // The receiver lives as long as this thread.
             let _ = finished.send(());
             result
@@ -84,7 +82,7 @@ pub fn attended<T: Send>(
             if py.detach(wait) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
-            let shown = py.check_signals().and_then(|()| show(&state, progress));
+            let shown = py.check_signals().and_then(|()| show(state, progress));
             if let Err(first) = shown {
                 state.stop.store(true, Ordering::Relaxed);
                 error.get_or_insert(first);
@@ -93,7 +91,7 @@ pub fn attended<T: Send>(
         (py.detach(|| worker.join()), error)
     });
     if error.is_none() {
-        error = show(&state, progress).err();
+        error = show(state, progress).err();
     }
     if let Some(error) = controller::take_failure().or(error) {
         return Err(error);

@@ -1,30 +1,17 @@
-//! What `whimbrel advise`, `rank` and `reproduce` print with `--json`: as text, and their lists as
-//! tables.
+//! `advise`, `rank` and `reproduce`: their results as text, and their lists as tables.
 
+use crate::arguments::advice;
 use crate::attended::attended;
 use crate::failure::raise;
 use crate::table::NativeTable;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use whimbrel_cc::registry;
-use whimbrel_cli::library::{self, Failure};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::{self as study, BadInput, Error, Observer};
-
-/// A call of the library.
-type Call = fn(&[String]) -> Result<Value, Failure>;
-
-fn call(
-    py: Python<'_>,
-    progress: Option<&Bound<'_, PyAny>>,
-    words: &[String],
-    call: Call,
-) -> PyResult<Value> {
-    let done = attended(py, progress, |_| call(words))?;
-    done.map_err(|failure| raise(py, &failure))
-}
 
 fn records(value: &Value) -> PyResult<NativeTable> {
     NativeTable::of_records(value.as_array().map_or(&[], Vec::as_slice))
@@ -32,13 +19,19 @@ fn records(value: &Value) -> PyResult<NativeTable> {
 
 /// Returns the JSON text and the table of candidates.
 #[pyfunction]
-#[pyo3(signature = (words, progress = None))]
+#[pyo3(signature = (arguments, threads, progress = None))]
 pub fn advise(
     py: Python<'_>,
-    words: Vec<String>,
+    arguments: BTreeMap<String, Vec<String>>,
+    threads: Option<NonZeroUsize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, NativeTable)> {
-    let all = call(py, progress.as_ref(), &words, library::advise)?;
+    let request = advice(arguments).map_err(|error| raise(py, &error))?;
+    let request = study::advise::Request { threads, ..request };
+    let work = |observer: &dyn Observer| study::advise::advise(&request, observer);
+    let done = attended(py, progress.as_ref(), work)?;
+    let candidates = done.map_err(|error| raise(py, &error))?;
+    let all = study::advice::json(&request, &candidates, Value::Null);
     Ok((all.to_string(), records(&all["table"])?))
 }
 
@@ -67,13 +60,13 @@ pub fn rank(
             ..study::rank::Request::default()
         })
     };
-    let request = request().map_err(|error| raise(py, &error.into()))?;
+    let request = request().map_err(|error| raise(py, &error))?;
     let work = |observer: &dyn Observer| -> Result<_, Error> {
         let ranking = study::rank::rank(&request, None, observer)?;
         Ok((ranking.json(), ranking.records()?))
     };
     let done = attended(py, progress.as_ref(), work)?;
-    let (all, runs) = done.map_err(|error| raise(py, &error.into()))?;
+    let (all, runs) = done.map_err(|error| raise(py, &error))?;
     let standing = |one: &Value| {
         let mut flat = json!({ "algorithm": one["algorithm"], "all": one["all"] });
         for (class, score) in one["classes"].as_object().into_iter().flatten() {
@@ -125,7 +118,7 @@ pub fn reproduce(
         serde_json::to_value(all).map_err(|error| Error::failed("cannot write JSON", error))
     };
     let done = attended(py, progress.as_ref(), work)?;
-    let all = done.map_err(|error| raise(py, &error.into()))?;
+    let all = done.map_err(|error| raise(py, &error))?;
     let mut experiments = Vec::new();
     let mut rows = Vec::new();
     for one in all.as_array().into_iter().flatten() {

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use whimbrel_cli::library::Failure;
 use whimbrel_environment::{Batch, Episode, EpisodeError, FIELDS};
+use whimbrel_study::{BadInput, Error};
 use whimbrel_units::Duration;
 
 /// Episodes that are played in step.
@@ -43,14 +43,10 @@ impl NativeEpisodes {
         flows: Vec<String>,
         seed: u64,
     ) -> PyResult<()> {
-        let begin = || -> Result<(), Failure> {
-            let wrong = |text: &str| Failure {
-                text: text.to_owned(),
-                bad_input: true,
-                ..Failure::default()
-            };
+        let begin = || -> Result<(), Error> {
+            let wrong = |text: &str| Error::from(BadInput::new(text));
             let episode = Episode::new(text, &path, &flows, seed).map_err(|error| match error {
-                EpisodeError::Scenario(error) => Failure::from(&error),
+                EpisodeError::Scenario(error) => error.into(),
                 EpisodeError::NoAgents => wrong("no TCP flow of the scenario has such a name"),
             })?;
             let mut batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +55,7 @@ impl NativeEpisodes {
                 wrong("the scenario has another number of learning flows than the environment")
             })
         };
-        py.detach(begin).map_err(|failure| raise(py, &failure))
+        py.detach(begin).map_err(|error| raise(py, &error))
     }
 
     /// Plays a step. Takes the windows in packets (negative: unchanged) as 64-bit floats; returns

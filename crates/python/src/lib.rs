@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `table` | tables, handed to Arrow readers without copies |
 //! | `scenario` | scenarios, and their runs as tables |
+//! | `arguments` | keyword arguments as requests |
 //! | `calls` | `advise`, `rank`, `reproduce` |
 //! | `attended` | long work with progress and Ctrl-C |
 //! | `controller` | algorithms written in Python |
 //! | `environments` | environments in which controllers learn |
 //! | `failure` | errors with file, line and key |
 
+mod arguments;
 mod attended;
 mod calls;
 mod controller;

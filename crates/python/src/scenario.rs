@@ -1,20 +1,20 @@
 //! Scenarios, and their runs as tables.
 
+use crate::arguments::comparison;
 use crate::attended::attended;
 use crate::failure::raise;
-use crate::table::{NativeTable, batch, broken};
+use crate::table::{NativeTable, batch};
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use whimbrel_cli::library::{self, Failure};
 use whimbrel_report::frame::{Column, Frame, Table};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario, Setting};
-use whimbrel_sim::sweep::{self, Job, Run, SweepError};
-use whimbrel_study::Observer;
+use whimbrel_sim::sweep::{self, Job, Run};
+use whimbrel_study::{BadInput, Error, Observer};
 
 /// Runs whose outcomes are in memory at a time, before they become rows.
 const CHUNK: usize = 4096;
@@ -39,18 +39,14 @@ impl NativeScenario {
     /// Reads a scenario. `path` names the file in errors; paths in it are relative to its folder.
     #[staticmethod]
     fn read(py: Python<'_>, text: String, path: PathBuf, settings: Vec<String>) -> PyResult<Self> {
-        let read = || -> Result<Scenario, Failure> {
+        let read = || -> Result<Scenario, Error> {
             let settings: Result<Vec<Setting>, String> =
                 settings.iter().map(|setting| setting.parse()).collect();
-            let settings = settings.map_err(|text| Failure {
-                text,
-                bad_input: true,
-                ..Failure::default()
-            })?;
-            let document = Document::parse(&text, &path).map_err(|e| Failure::from(&e))?;
-            Scenario::from_document(document, &settings).map_err(|e| Failure::from(&e))
+            let settings = settings.map_err(BadInput::new)?;
+            let document = Document::parse(&text, &path)?;
+            Ok(Scenario::from_document(document, &settings)?)
         };
-        let scenario = py.detach(read).map_err(|failure| raise(py, &failure))?;
+        let scenario = py.detach(read).map_err(|error| raise(py, &error))?;
         Ok(Self {
             scenario: Arc::new(scenario),
             text,
@@ -59,11 +55,14 @@ impl NativeScenario {
         })
     }
 
-    /// The scenario that the flags of `whimbrel compare` stand for.
+    /// The scenario that the keyword arguments of `whimbrel.compare` stand for.
     #[staticmethod]
-    fn of_flags(py: Python<'_>, words: Vec<String>) -> PyResult<Self> {
-        let made = py.detach(|| library::compare(&words));
-        let (scenario, text) = made.map_err(|failure| raise(py, &failure))?;
+    fn of_comparison(py: Python<'_>, arguments: BTreeMap<String, Vec<String>>) -> PyResult<Self> {
+        let make = || -> Result<_, Error> {
+            let spec = comparison(arguments)?.scenario()?;
+            Ok((Scenario::new(&spec)?, spec.to_string()))
+        };
+        let (scenario, text) = py.detach(make).map_err(|error| raise(py, &error))?;
         Ok(Self {
             scenario: Arc::new(scenario),
             text,
@@ -117,64 +116,18 @@ impl NativeScenario {
         threads: Option<usize>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<BTreeMap<String, NativeTable>> {
-        let wanted = wanted(py, &tables)?;
+        let wanted = wanted(&tables).map_err(|error| raise(py, &error))?;
         let threads = threads.and_then(NonZeroUsize::new);
         let done = attended(py, progress.as_ref(), |observer| {
             play(&self.scenario, &wanted, first, count, threads, observer)
         })?;
-        done.map_err(|error| error.raise(py))
+        done.map_err(|error| raise(py, &error))
     }
 }
 
-/// Why runs were not played.
-enum Problem {
-    Sweep(SweepError),
-    Arrow(arrow_schema::ArrowError),
-}
-
-impl From<SweepError> for Problem {
-    fn from(error: SweepError) -> Self {
-        Self::Sweep(error)
-    }
-}
-
-impl Problem {
-    fn raise(self, py: Python<'_>) -> PyErr {
-        let text = match self {
-            Self::Arrow(error) => return broken(error),
-            Self::Sweep(SweepError::Stopped) => {
-                let stopped = true;
-                return raise(
-                    py,
-                    &Failure {
-                        stopped,
-                        ..Failure::default()
-                    },
-                );
-            }
-            Self::Sweep(error) => error.to_string(),
-        };
-        raise(
-            py,
-            &Failure {
-                text,
-                ..Failure::default()
-            },
-        )
-    }
-}
-
-fn wanted(py: Python<'_>, names: &[String]) -> PyResult<Vec<Table>> {
+fn wanted(names: &[String]) -> Result<Vec<Table>, Error> {
     let all: Result<Vec<Table>, _> = names.iter().map(|name| name.parse::<Table>()).collect();
-    all.map_err(|error| {
-        let failure = Failure {
-            text: error.to_string(),
-            key: Some("tables".to_owned()),
-            bad_input: true,
-            ..Failure::default()
-        };
-        raise(py, &failure)
-    })
+    Ok(all.map_err(|error| BadInput::in_argument("tables", error))?)
 }
 
 fn part<'j, 'a>(jobs: &'j [Job<'a>], first: usize, count: Option<usize>) -> &'j [Job<'a>] {
@@ -193,7 +146,7 @@ fn play(
     count: Option<usize>,
     threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
-) -> Result<BTreeMap<String, NativeTable>, Problem> {
+) -> Result<BTreeMap<String, NativeTable>, Error> {
     let jobs = sweep::jobs(scenario.points());
     let jobs = part(&jobs, first, count);
     observer.begin(jobs.len() as f64, "runs");
@@ -202,7 +155,8 @@ fn play(
         let runs = sweep::run_while(chunk, threads, || observer.done(1.0).is_continue())?;
         for (table, batches) in wanted.iter().zip(&mut batches) {
             let frame = frame(*table, scenario, &runs, first + number * CHUNK);
-            batches.push(batch(&frame).map_err(Problem::Arrow)?);
+            let batch = batch(&frame);
+            batches.push(batch.map_err(|error| Error::failed("cannot make a table", error))?);
         }
     }
     let named = |(table, batches): (&Table, Vec<RecordBatch>)| {

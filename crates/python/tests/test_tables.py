@@ -71,7 +71,10 @@ def test_a_scenario_from_text_file_and_arguments_is_the_same(tmp_path):
     file.write_text(made.text)
     tables = [
         whimbrel.run(scenario).to_arrow()
-        for scenario in (made, file, whimbrel.Scenario(made.text), pickle.loads(pickle.dumps(made)))
+        for scenario in (
+            made, file, str(file), made.text, whimbrel.Scenario(made.text),
+            whimbrel.Scenario(file), pickle.loads(pickle.dumps(made)),
+        )
     ]
     assert all(table.equals(tables[0]) for table in tables)
     assert len(made) == 2 and made.swept == ["flow.controller"]
@@ -96,8 +99,16 @@ def test_errors_name_file_line_and_key():
         whimbrel.compare(controllers="cubik")
     with pytest.raises(whimbrel.WhimbrelError, match="cannot read"):
         whimbrel.run("nowhere.toml")
-    with pytest.raises(whimbrel.WhimbrelError, match="--rat"):
+    with pytest.raises(whimbrel.WhimbrelError, match="`rat`, did you mean `rate`"):
         whimbrel.compare(rat="1 Mbit/s")
+    with pytest.raises(whimbrel.WhimbrelError, match="no unit") as caught:
+        whimbrel.compare(loss="0.5")
+    assert caught.value.key == "loss"
+    with pytest.raises(whimbrel.WhimbrelError, match="rate and rtt are needed"):
+        whimbrel.advise("5 Mbit/s")
+    with pytest.raises(whimbrel.WhimbrelError, match="random loss") as caught:
+        whimbrel.rank(classes="Z")
+    assert caught.value.key == "classes"
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ impl Error {
     /// The file of the scenario that is wrong, and behind a colon the line.
     pub fn place(&self) -> Option<&str> {
         match self {
-            Self::Scenario(error) => Some(error.place()),
+            Self::Scenario(error) => Some(error.place()).filter(|place| !place.is_empty()),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`advice`] | the advice on a path in words |
 //! | [`advise`] | which algorithm to use on a path |
 //! | [`atomic_file`] | files that appear under their names when they are complete |
 //! | [`cache`] | results that are stored |
@@ -19,12 +20,15 @@
 //! | `observer` | progress, notes, and stopping |
 //! | [`rank`] | scores of algorithms on a matrix of paths |
 //! | [`reproduce`] | the papers' experiments |
+//! | [`page`] | the results of a scenario as a page |
 //! | [`path`] | a path as flags and arguments describe it |
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
 //! | [`runs`] | runs of a scenario |
 //! | [`sweeps`] | sweeps that are played in parts |
+//! | [`table_rows`] | the rows of a table of results |
 //! | [`transport`] | the transports that simulated senders behave like |
 
+pub mod advice;
 pub mod advise;
 pub mod atomic_file;
 pub mod cache;
@@ -35,12 +39,14 @@ pub mod judge;
 pub mod model;
 pub mod neighbours;
 mod observer;
-pub mod rank;
-pub mod reproduce;
+pub mod page;
 pub mod path;
 pub mod prediction;
+pub mod rank;
+pub mod reproduce;
 pub mod runs;
 pub mod sweeps;
+pub mod table_rows;
 pub mod transport;
 
 pub use error::{BadInput, Error};

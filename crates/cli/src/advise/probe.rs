@@ -12,7 +12,7 @@ use whimbrel_net::Queue;
 use whimbrel_sim::scenario::Written;
 use whimbrel_sim::scenario::document::Value as Source;
 use whimbrel_study::path::Path;
-use whimbrel_transfer::{PipeOptions, ProbeReport, ProbeSample, ServerAddress, probe};
+use whimbrel_transfer::{ClientOptions, ProbeReport, ProbeSample, ServerAddress, probe};
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// The algorithm that measures: it keeps the link full under random loss, and looks at the path
@@ -63,7 +63,7 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<Measured,
     let host: ServerAddress = host.parse().map_err(BadInput::new)?;
     let credentials = args.credentials.find(&host)?;
     let controller = CONTROLLER.parse().context("the registry has BBR")?;
-    let mut options = PipeOptions::new(host.clone(), credentials.token.clone(), controller);
+    let mut options = ClientOptions::for_pipes(host.clone(), credentials.token.clone(), controller);
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
     if io::stderr().is_terminal() {

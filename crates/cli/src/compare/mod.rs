@@ -1,17 +1,12 @@
 //! `whimbrel compare`: algorithms on a path given by flags.
 
-#[cfg(feature = "transports")]
-mod real;
-#[cfg(not(feature = "transports"))]
-#[path = "no_real.rs"]
 mod real;
 mod show;
 
 use crate::failure::BadInput;
-use crate::one_run::Selection;
-use crate::origin::Origin;
 use crate::path::{PathArgs, flag, number};
-use crate::play::{PlayArgs, play};
+use crate::run_scenario::{OutputArgs, run_scenario};
+use crate::single_run::Selection;
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::io::Write;
 use std::path::Path;
@@ -23,6 +18,7 @@ use whimbrel_sim::scenario::{Scenario, Written};
 use whimbrel_study::compare::{Request, USUAL, USUAL_OF_TCP};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
+use whimbrel_study::page::Subject;
 use whimbrel_study::transport::Transport;
 use whimbrel_units::Duration;
 
@@ -153,7 +149,7 @@ pub struct CompareArgs {
     #[arg(long)]
     print_scenario: bool,
     #[command(flatten)]
-    play: PlayArgs,
+    output: OutputArgs,
 }
 
 /// Reads the name of an algorithm, or `all`.
@@ -219,23 +215,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let tested = request.tested();
-    let origin = Origin {
+    let subject = Subject {
         title: &request.title(),
         path: Path::new("compare.toml"),
         text: &text,
-        selection: Selection::Flags(&FLAGS),
         tested: tested.as_ref(),
     };
-    let how = show::Shown::new(&request, &scenario, &args.play)?;
-    play(&scenario, &origin, &args.play, &how)?;
+    let how = show::Shown::new(&request, &scenario, &args.output)?;
+    let selection = Selection::Flags(&FLAGS);
+    run_scenario(&scenario, &subject, selection, &args.output, &how)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The scenario of these flags, and its text.
-///
-/// # Errors
-/// As the command.
-pub fn scenario_of(args: &CompareArgs) -> anyhow::Result<(Scenario, String)> {
-    let spec = args.request()?.scenario()?;
-    Ok((Scenario::new(&spec)?, spec.to_string()))
 }

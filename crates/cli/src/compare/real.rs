@@ -64,7 +64,7 @@ impl Both {
 /// If a flag has several values, a file cannot be written, or a signal stops the transfers.
 pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
-    if let Some(file) = &args.play.report {
+    if let Some(file) = &args.output.report {
         atomic_file::check(file)?;
     }
     let path = path(args)?;
@@ -121,10 +121,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             warnings,
         });
     }
-    if let Some(file) = &args.play.report {
+    if let Some(file) = &args.output.report {
         page::write(file, &path, &all, begin)?;
     }
-    if args.play.json {
+    if args.output.json {
         show::json(&path, &all)?;
     } else {
         show::table(&path, &all)?;

@@ -1,9 +1,7 @@
 //! What `compare` prints: the path in one line, the table with the best first, and notes.
 
-use crate::play::{Play, PlayArgs};
-use crate::runs::{observer, run_all};
-use crate::tested::{MARK, table_rows};
-use crate::transports::carriers;
+use crate::progress::Bar;
+use crate::run_scenario::{OutputArgs, Presentation};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use whimbrel_cc::Spec;
@@ -12,7 +10,9 @@ use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Run};
 use whimbrel_study::compare::{Comparison, Request};
 use whimbrel_study::neighbours::{SharedPath, TOLERABLE};
-use whimbrel_study::transport::Transport;
+use whimbrel_study::runs::run_all;
+use whimbrel_study::table_rows::{MARK, table_rows};
+use whimbrel_study::transport::{Transport, carriers};
 
 /// A relative difference between two transports that is worth a word.
 const MATTERS: f64 = 0.2;
@@ -31,8 +31,12 @@ impl<'a> Shown<'a> {
     ///
     /// # Errors
     /// If threads cannot be started.
-    pub fn new(request: &'a Request, scenario: &Scenario, args: &PlayArgs) -> anyhow::Result<Self> {
-        let comparison = Comparison::new(request, scenario, args.threads, &*observer())?;
+    pub fn new(
+        request: &'a Request,
+        scenario: &Scenario,
+        args: &OutputArgs,
+    ) -> anyhow::Result<Self> {
+        let comparison = Comparison::new(request, scenario, args.threads, &Bar::new())?;
         Ok(Self {
             request,
             comparison,
@@ -41,18 +45,19 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Play for Shown<'_> {
-    fn run<'s>(&self, scenario: &'s Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'s>>> {
+impl Presentation for Shown<'_> {
+    fn run<'s>(&self, scenario: &'s Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'s>>> {
         if args.needs_all_runs() {
-            return run_all(&sweep::jobs(scenario.points()), args.threads);
+            let jobs = sweep::jobs(scenario.points());
+            return Ok(run_all(&jobs, args.threads, &Bar::new())?);
         }
         let Self {
             request,
             comparison,
             ..
         } = self;
-        let runs = comparison.run(scenario, &*observer())?;
-        let other = comparison.over_the_other_transport(request, &runs, &*observer())?;
+        let runs = comparison.run(scenario, &Bar::new())?;
+        let other = comparison.over_the_other_transport(request, &runs, &Bar::new())?;
         let _ = self.other.set(other);
         Ok(runs)
     }

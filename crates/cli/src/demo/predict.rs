@@ -1,7 +1,7 @@
 //! What the simulator predicts for the path of a demonstration.
 
 use super::{DemoArgs, LARGEST, Trial};
-use crate::runs::observer;
+use crate::progress::Bar;
 pub use whimbrel_study::prediction::Prediction;
 use whimbrel_units::{Bytes, Duration};
 
@@ -30,7 +30,7 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
 pub fn suitable_size(trial: &Trial<'_>, time: Duration) -> anyhow::Result<Bytes> {
     Ok(trial
         .transfer
-        .suitable_size(time, LARGEST, SEEDS, &*observer())?)
+        .suitable_size(time, LARGEST, SEEDS, &Bar::new())?)
 }
 
 /// The prediction for a file of this size, from runs with the seeds 1 to `seeds`.
@@ -38,5 +38,5 @@ pub fn suitable_size(trial: &Trial<'_>, time: Duration) -> anyhow::Result<Bytes>
 /// # Errors
 /// If the simulator refuses the path.
 pub fn of(trial: &Trial<'_>, size: Bytes, seeds: u32) -> anyhow::Result<Prediction> {
-    Ok(trial.transfer.predict(size, seeds, &*observer())?)
+    Ok(trial.transfer.predict(size, seeds, &Bar::new())?)
 }

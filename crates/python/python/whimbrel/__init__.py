@@ -58,17 +58,18 @@ _SAMPLED = ["samples", "link-samples", "destination-samples", "episodes"]
 class Scenario:
     """A path with flows: from a text, a file, or keyword arguments.
 
-        Scenario("[link.L] ...")                # the text of a scenario file
+        Scenario("[link.L]\n...")               # the text of a scenario file
+        Scenario("path.toml")                   # its path: a text of one line, or a path object
         Scenario(file="path.toml")
         Scenario(rate="50 Mbit/s", rtt="100 ms", loss=["0 %", "1 %"], controllers=["cubic"])
 
-    The keyword arguments are the flags of ``whimbrel compare``: ``rate``, ``rtt``, ``queue``,
-    ``loss``, ``controllers``, ``streams``, ``messages`` (each one value or a list), ``flows``,
-    ``duration``, ``seeds``, ``recovery``, ``transport``. docs/reference/scenario-keys.md lists the
+    The keyword arguments are those of `compare`: ``rate`` or ``rate_trace``, ``rtt``, ``queue``,
+    ``loss``, ``controllers``, ``neighbours``, ``streams``, ``messages`` (each one value or a list),
+    ``flows``, ``duration``, ``seeds``, ``recovery``, ``transport``. docs/reference/scenario-keys.md lists the
     keys of files.
 
     Args:
-        text: the text of a scenario file.
+        text: the text of a scenario file, or its path.
         file: the path of a scenario file.
         set: a dict of keys and values that override the file: ``{"link.L.loss": "2 %"}``.
         sample: record time series at this interval, e.g. "100 ms".
@@ -87,6 +88,8 @@ class Scenario:
         settings = [f"{key}={_value(value)}" for key, value in (set or {}).items()]
         if sample is not None:
             settings.append(f"run.sample={sample}")
+        if text is not None and not _is_text(text):
+            text, file = None, text
         if file is not None:
             path = _os.fspath(file)
             try:
@@ -97,7 +100,7 @@ class Scenario:
         elif text is not None:
             path = "scenario"
         else:
-            native = _whimbrel.NativeScenario.of_flags(_words(flags))
+            native = _whimbrel.NativeScenario.of_comparison(_texts(flags))
             if not settings:
                 self._native = native
                 return
@@ -144,7 +147,7 @@ def run(scenario, *, threads=None, progress=None, tables=None):
     """Plays every combination of a scenario's sweep with every seed, as ``whimbrel sim``.
 
     Args:
-        scenario: a `Scenario`, or the path of a scenario file.
+        scenario: a `Scenario`, or what `Scenario` takes: a text or the path of a scenario file.
         tables: which tables to keep; by default all.
 
     Returns:
@@ -165,7 +168,7 @@ def sweep(scenario, keys=None, *, engine=None, seeds=None, **options):
         sweep("path.toml", {"link.L.loss": ["0 %", "1 %"], "flow.controller": ["cubic", "cerl"]})
 
     Args:
-        scenario: a `Scenario`, or the path of a scenario file.
+        scenario: as of `run`.
         keys: a dict of keys and lists of values; every combination is played. They come before
             the keys of the scenario's own sweep, and replace those of the same names.
         engine: None for the threads of this process, "ray" for a Ray cluster.
@@ -205,7 +208,8 @@ def compare(*, threads=None, progress=None, tables=None, sample=None, **flags):
         flows: number of concurrent flows; default 1.
         duration: in simulated time; default "30 s".
         seeds: number of runs of each combination, all of which are played; default 3.
-        streams, messages, recovery, transport: as ``whimbrel compare --help`` says.
+        rate_trace, neighbours, streams, messages, recovery, transport: as
+            ``whimbrel compare --help`` says.
         sample: record time series at this interval.
 
     Returns:
@@ -239,7 +243,7 @@ class Advice:
         return "\n".join(self.sentences)
 
 
-def advise(rate=None, rtt=None, *, threads=None, progress=None, **flags):
+def advise(rate=None, rtt=None, *, trace=None, threads=None, progress=None, **flags):
     """Which algorithm to use on a path, measured by simulation, as ``whimbrel advise``.
 
     Args:
@@ -249,13 +253,14 @@ def advise(rate=None, rtt=None, *, threads=None, progress=None, **flags):
         queue: buffer; default "1 bdp".
         neighbours: the algorithm of the flows that share the path; default "cubic".
         trace: instead of the rate, a file with a recorded rate in mahimahi's format.
+        size: also simulate how long a file of this size takes, e.g. "1 GB".
 
     Returns:
         Advice
     """
-    words = _words({"rate": rate, "rtt": rtt, "threads": threads, **flags})
+    arguments = _texts({"rate": rate, "rtt": rtt, "rate_trace": trace, **flags})
     with _Bar(progress) as bar:
-        return Advice(*_whimbrel.advise(words, bar))
+        return Advice(*_whimbrel.advise(arguments, threads, bar))
 
 
 class League(Table):
@@ -273,7 +278,7 @@ class League(Table):
         self.runs = Table(runs)
 
 
-def rank(controllers=_USUAL, *, seeds=None, classes=(), only=(), points=None, threads=None,
+def rank(controllers=None, *, seeds=None, classes=None, only=None, points=None, threads=None,
          progress=None):
     """Scores algorithms on a matrix of paths, as ``whimbrel rank``. Nothing is stored.
 
@@ -287,6 +292,7 @@ def rank(controllers=_USUAL, *, seeds=None, classes=(), only=(), points=None, th
     Returns:
         League
     """
+    controllers = _USUAL if controllers is None else controllers
     names = [_list(values) for values in (controllers, classes, only)]
     with _Bar(progress) as bar:
         return League(*_whimbrel.rank(names[0], seeds, names[1], names[2], points, threads, bar))
@@ -326,11 +332,16 @@ def controllers():
 
 
 def _scenario(what):
-    return what if isinstance(what, Scenario) else Scenario(file=what)
+    return what if isinstance(what, Scenario) else Scenario(what)
+
+
+def _is_text(what):
+    """Whether it is the text of a scenario; a path has one line."""
+    return isinstance(what, str) and "\n" in what
 
 
 def _name(value):
-    """A value of a flag as text; a class of an algorithm is registered, and is its name."""
+    """A value of an argument as text; a class of an algorithm is registered, and is its name."""
     if isinstance(value, type):
         register(value)
         return _controller_name(value)
@@ -354,20 +365,16 @@ def _swept(text, keys):
 
 
 def _list(values):
-    """Names: of one value, of values separated by commas, or of a list of values."""
+    """Texts: of one value, of values separated by commas, or of a list of values."""
+    if values is None:
+        return []
     values = values if isinstance(values, (list, tuple)) else [values]
     return [one.strip() for value in values for one in _name(value).split(",")]
 
 
-def _words(flags):
-    """The words of a command line."""
-    words = []
-    for name, value in flags.items():
-        if value is None:
-            continue
-        values = value if isinstance(value, (list, tuple)) else [value]
-        words.append(f"--{name.replace('_', '-')}={','.join(_name(one) for one in values)}")
-    return words
+def _texts(flags):
+    """Keyword arguments as lists of texts."""
+    return {name: _list(value) for name, value in flags.items() if value is not None}
 
 
 def _value(value):

@@ -22,10 +22,12 @@ class RunOptions(TypedDict, total=False):
 
 class PathFlags(TypedDict, total=False):
     rate: Values | None
+    rate_trace: File | None
     rtt: Values | None
     queue: Values | None
     loss: Values | None
     controllers: Algorithms | None
+    neighbours: str | list[str] | None
     streams: int | list[int] | None
     messages: str | list[str] | None
     flows: int | None
@@ -40,7 +42,7 @@ class CompareFlags(PathFlags, RunOptions, total=False):
 class Scenario:
     def __init__(
         self,
-        text: str | None = None,
+        text: File | None = None,
         *,
         file: File | None = None,
         set: dict[str, Any] | None = None,

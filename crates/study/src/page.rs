@@ -1,21 +1,31 @@
-//! `--report FILE.html` of `sim` and `compare`: an HTML page with the results of a scenario.
+//! The results of a scenario as a page.
 
-use crate::atomic_file;
-use crate::origin::Origin;
-use crate::provenance;
-use crate::runs::run_first_seeds;
-use crate::tested::{self, MARK};
+use crate::compare::{Tested, goodput};
+use crate::runs::{over_time, run_first_seeds};
+use crate::table_rows::{MARK, others};
+use crate::{Error, Observer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Instant;
 use whimbrel_report::Row;
 use whimbrel_report::figures;
 use whimbrel_report::page::{Fact, Report, Section, Source};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Run;
-use whimbrel_study::runs::over_time;
+
+/// What results are about.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Their title; may be empty.
+    pub title: &'a str,
+    /// The path of the scenario's file.
+    pub path: &'a Path,
+    /// The text of the file.
+    pub text: &'a str,
+    /// Which flows the tables are about; `None`: all.
+    pub tested: Option<&'a Tested>,
+}
 
 /// What a page shows.
 pub struct Results<'a> {
@@ -27,30 +37,32 @@ pub struct Results<'a> {
     pub notes: Vec<String>,
 }
 
-/// Writes the page of finished runs. If the scenario sets no samples, runs a few points once more
-/// with samples.
-pub fn write(
-    path: &Path,
+/// The page of finished runs; how they were made is left to the caller. If the scenario sets no
+/// samples, runs a few points once more with samples.
+///
+/// # Errors
+/// If the observer stops it, or threads cannot be started.
+pub fn page(
     scenario: &Scenario,
-    origin: &Origin<'_>,
+    subject: &Subject<'_>,
     Results { runs, rows, notes }: &Results<'_>,
     threads: Option<NonZeroUsize>,
-    begin: Instant,
-) -> anyhow::Result<()> {
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
     let runs = *runs;
     // The best of many algorithms are drawn.
-    let goodput = |point: &Point| {
+    let reached = |point: &Point| {
         let of_point = |run: &&Run<'_>| run.point.parameters() == point.parameters();
         let run = runs.iter().find(of_point);
-        run.map_or(0.0, |run| tested::goodput(origin.tested.is_some(), run))
+        run.map_or(0.0, |run| goodput(subject.tested.is_some(), run))
     };
-    let few = over_time(scenario, |_| false, goodput);
+    let few = over_time(scenario, |_| false, reached);
     let again = match &few {
-        Some(few) => run_first_seeds(few, threads)?,
+        Some(few) => run_first_seeds(few, threads, observer)?,
         None => Vec::new(),
     };
     let sampled = if few.is_some() { &again } else { runs };
-    let title = match origin.title {
+    let title = match subject.title {
         "" => "Simulation results".to_owned(),
         title => title.to_owned(),
     };
@@ -83,59 +95,21 @@ pub fn write(
         ..empty("ranking", "Ranking")
     };
     let section = Section {
-        facts: facts(origin, scenario),
+        facts: facts(subject, scenario),
         figures,
         sources: vec![Source {
             title: "scenario".to_owned(),
-            path: origin.path.display().to_string(),
-            text: origin.text.to_owned(),
+            path: subject.path.display().to_string(),
+            text: subject.text.to_owned(),
         }],
         ..empty("runs", "Runs")
     };
-    let report = Report {
+    Ok(Report {
         title,
         summary: summary(rows),
-        made: provenance::of_page(begin),
+        made: Vec::new(),
         sections: vec![ranking, section],
-    };
-    Ok(atomic_file::write(path, |to| {
-        whimbrel_report::html(&report, to)
-    })?)
-}
-
-/// The rows of each combination of the other swept values, the highest goodput first.
-pub fn ranked(mut rows: Vec<Row>) -> Vec<Row> {
-    let mut order: Vec<Vec<(String, String)>> = Vec::new();
-    let place = |row: &Row, order: &mut Vec<Vec<(String, String)>>| {
-        let key = others(row);
-        order
-            .iter()
-            .position(|known| *known == key)
-            .unwrap_or_else(|| {
-                order.push(key);
-                order.len() - 1
-            })
-    };
-    let mut keyed: Vec<(usize, Row)> = rows
-        .drain(..)
-        .map(|row| (place(&row, &mut order), row))
-        .collect();
-    keyed.sort_by(|(a, first), (b, second)| {
-        let goodput = |row: &Row| row.goodput.mean;
-        a.cmp(b).then(goodput(second).total_cmp(&goodput(first)))
-    });
-    keyed.into_iter().map(|(_, row)| row).collect()
-}
-
-/// The swept values of a row but those of controllers.
-pub fn others(row: &Row) -> Vec<(String, String)> {
-    let other = row
-        .parameters
-        .iter()
-        .filter(|p| !figures::is_controller(&p.key));
-    other
-        .map(|p| (p.key.clone(), p.value.to_string()))
-        .collect()
+    })
 }
 
 /// Which algorithm has the highest goodput of those that may share a network, in a sentence; empty
@@ -212,9 +186,9 @@ fn left_out(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Option<String> {
 }
 
 /// The settings of the scenario, and the seeds of its runs.
-fn facts(origin: &Origin<'_>, scenario: &Scenario) -> Vec<Fact> {
+fn facts(subject: &Subject<'_>, scenario: &Scenario) -> Vec<Fact> {
     // The text was parsed before, so this succeeds.
-    let document = Document::parse(origin.text, origin.path).ok();
+    let document = Document::parse(subject.text, subject.path).ok();
     let settings = document.iter().flat_map(Document::settings);
     let mut facts: Vec<Fact> = settings
         .map(|(name, value)| Fact::new(name, value))

@@ -2,12 +2,11 @@
 
 use crate::atomic_file;
 use crate::failure::BadInput;
-use crate::origin::Origin;
-use crate::page;
-use crate::runs::{run_all, run_first_seeds, sampled};
+use crate::progress::Bar;
+use crate::provenance;
 use crate::save::{SaveArgs, Saving};
+use crate::single_run::Selection;
 use crate::svg::svg_file;
-use crate::tested::table_rows;
 use crate::trace::TraceArgs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -17,10 +16,13 @@ use whimbrel_report::Row;
 use whimbrel_report::figures::{self, Look};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Run};
+use whimbrel_study::page::{self, Subject};
+use whimbrel_study::runs::{run_all, run_first_seeds, sampled};
+use whimbrel_study::table_rows::table_rows;
 
 /// How to run a scenario, and how to show its results.
 #[derive(clap::Args)]
-pub struct PlayArgs {
+pub struct OutputArgs {
     /// Print JSON: every run with every flow, in base units
     #[arg(long)]
     pub json: bool,
@@ -49,7 +51,7 @@ pub struct PlayArgs {
     trace: TraceArgs,
 }
 
-impl PlayArgs {
+impl OutputArgs {
     /// Whether an output is wanted that needs every run.
     pub fn needs_all_runs(&self) -> bool {
         self.json || self.report.is_some() || self.save.any()
@@ -57,16 +59,16 @@ impl PlayArgs {
 }
 
 /// How to run a scenario, and what to print of it.
-pub trait Play {
+pub trait Presentation {
     /// Plays the points with their seeds, or with as many as are needed. Runs come in the order of
     /// the points, then of the seeds.
     ///
     /// # Errors
     /// If threads cannot be started.
-    fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>>;
+    fn run<'a>(&self, scenario: &'a Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'a>>>;
 
     /// The rows of the table, in its order; an algorithm that must not share a network has a
-    /// [mark](crate::tested::MARK).
+    /// [mark](whimbrel_study::table_rows::MARK).
     fn rows(&self, runs: &[Run<'_>]) -> Vec<Row>;
 
     /// What qualifies the table, in sentences.
@@ -77,11 +79,12 @@ pub trait Play {
 }
 
 /// Every point with every seed, as a table.
-pub struct Everything;
+pub struct EveryRun;
 
-impl Play for Everything {
-    fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>> {
-        run_all(&sweep::jobs(scenario.points()), args.threads)
+impl Presentation for EveryRun {
+    fn run<'a>(&self, scenario: &'a Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'a>>> {
+        let jobs = sweep::jobs(scenario.points());
+        Ok(run_all(&jobs, args.threads, &Bar::new())?)
     }
 
     fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
@@ -98,21 +101,22 @@ impl Play for Everything {
 }
 
 /// Runs a scenario, prints its results or JSON, and writes the requested files.
-pub fn play(
+pub fn run_scenario(
     scenario: &Scenario,
-    origin: &Origin<'_>,
-    args: &PlayArgs,
-    how: &impl Play,
+    subject: &Subject<'_>,
+    selection: Selection,
+    args: &OutputArgs,
+    how: &impl Presentation,
 ) -> anyhow::Result<()> {
     let begin = Instant::now();
     for path in args.report.iter().chain(&args.plot) {
         atomic_file::check(path)?;
     }
-    let traced = args.trace.check(scenario, origin.selection)?;
-    let saving = Saving::open(&args.save, scenario, origin.selection)?;
+    let traced = args.trace.check(scenario, selection)?;
+    let saving = Saving::open(&args.save, scenario, selection)?;
     let runs = how.run(scenario, args)?;
     if let Some(path) = &args.plot {
-        let svg = draw(scenario, origin.title, args)?;
+        let svg = draw(scenario, subject.title, args)?;
         atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     if let Some(path) = &args.report {
@@ -122,9 +126,11 @@ pub fn play(
             rows,
             runs: &runs,
         };
-        page::write(path, scenario, origin, &results, args.threads, begin)?;
+        let mut page = page::page(scenario, subject, &results, args.threads, &Bar::new())?;
+        page.made = provenance::of_page(begin);
+        atomic_file::write(path, |to| whimbrel_report::html(&page, to))?;
     }
-    saving.write(scenario, &runs, origin, args.threads)?;
+    saving.write(scenario, &runs, subject, args.threads)?;
     if let Some(job) = &traced {
         args.trace.write(job)?;
     }
@@ -141,9 +147,9 @@ pub fn play(
 
 /// Draws each point from another run of its first seed, with samples. The printed results have no
 /// samples that the scenario does not set.
-fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
+fn draw(scenario: &Scenario, title: &str, args: &OutputArgs) -> anyhow::Result<String> {
     let sampled = sampled(scenario);
-    let runs = run_first_seeds(&sampled, args.threads)?;
+    let runs = run_first_seeds(&sampled, args.threads, &Bar::new())?;
     let mut looks = Look::USUAL.to_vec();
     looks.extend(args.plot_spacing.then_some(Look::AckSpacing));
     let figures = figures::plot(title, &runs, &looks);

@@ -1,0 +1,173 @@
+//! The advice on a path as sentences and as JSON.
+
+use crate::advise::{Candidate, Request, USUAL};
+use crate::transport::carriers;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use whimbrel_cc::Spec;
+use whimbrel_units::Bytes;
+
+/// Goodputs that differ less than this, relatively, are alike.
+const ALIKE: f64 = 0.05;
+
+fn show(bits: f64) -> String {
+    if bits >= 1e6 {
+        format!("{:.1} Mbit/s", bits * 1e-6)
+    } else {
+        format!("{:.0} kbit/s", bits * 1e-3)
+    }
+}
+
+/// A time for a reader: `0.4 ms`, `72 ms`.
+fn millis(seconds: f64) -> String {
+    match seconds * 1e3 {
+        few if few < 9.95 => format!("{few:.1} ms"),
+        many => format!("{many:.0} ms"),
+    }
+}
+
+/// The advice in three sentences, and a fourth about a file.
+pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
+    let neighbours = &request.neighbours;
+    let Some(best) = measured.first() else {
+        return Vec::new();
+    };
+    let usual = measured.iter().find(|one| one.name == USUAL);
+    let gain = match usual {
+        Some(_) if best.name == USUAL => {
+            "Nothing gains over CUBIC here without harming others".to_owned()
+        }
+        Some(usual) => match best.goodput / usual.goodput.max(1.0) {
+            ratio if (ratio - 1.0).abs() < ALIKE => format!(
+                "CUBIC delivers as much, with a queue of {}",
+                millis(usual.queue)
+            ),
+            ratio => format!("That is {ratio:.1} times CUBIC's {}", show(usual.goodput)),
+        },
+        None => String::new(),
+    };
+    let spec = best.name.parse::<Spec>().ok();
+    let carriers = spec.as_ref().map_or(String::new(), carriers);
+    let (ours, kernel) = carriers.split_once(", kernel").unwrap_or((&carriers, ""));
+    let ours: Vec<String> = ours
+        .split(", ")
+        .map(|word| format!("`whimbrel {word}`"))
+        .collect();
+    let mut runs = format!("{} run it today", ours.join(" and "));
+    if kernel.is_empty() {
+        runs += "; the Linux kernel, and so nginx, does not have it";
+    } else {
+        let name = kernel.trim_matches([' ', '(', ')']);
+        let _ = write!(
+            runs,
+            ", and so do the Linux kernel and nginx on it (`{name}`)"
+        );
+    }
+    let one = neighbours.count == 1;
+    let mut all = vec![
+        format!(
+            "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {} \
+             (95 % of the time).",
+            best.name,
+            show(best.goodput),
+            show(best.ideal),
+            millis(best.queue)
+        ),
+        format!(
+            "{gain}; beside {neighbours} it takes {:.2} of a fair share, and {} {:.0} % of what {} \
+             beside {} own kind.",
+            best.beside.share,
+            if one { "that flow keeps" } else { "those keep" },
+            best.beside.kept * 100.0,
+            if one { "it has" } else { "they have" },
+            if one { "its" } else { "their" },
+        ),
+        format!("{runs}."),
+    ];
+    let file = request.size.and_then(|size| file_sentence(size, measured));
+    all.extend(file);
+    all
+}
+
+/// The advice as JSON; `path` is what was measured of the path, or null.
+pub fn json(request: &Request, measured: &[Candidate], path: Value) -> Value {
+    let best = measured.first();
+    let row = |one: &Candidate| {
+        let spec = one.name.parse::<Spec>().ok();
+        json!({
+            "algorithm": one.name,
+            "score": one.score(),
+            "goodput_bps": one.goodput,
+            "queue_ms": one.queue * 1e3,
+            "lost": one.lost,
+            "share": one.beside.share,
+            "neighbours_keep": one.beside.kept,
+            "file_seconds": one.takes,
+            "carriers": spec.as_ref().map_or(String::new(), carriers),
+        })
+    };
+    json!({
+        "path": path,
+        "use": best.map(|best| &best.name),
+        "score": best.map(Candidate::score),
+        "sentences": sentences(request, measured),
+        "table": measured.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// What the file takes, with the best and with the usual algorithm.
+fn file_sentence(size: Bytes, measured: &[Candidate]) -> Option<String> {
+    let best = measured.first()?;
+    let usual = measured.iter().find(|one| one.name == USUAL)?;
+    let (seconds, slow) = (best.takes?, usual.takes?);
+    let beside = match best.name == USUAL {
+        true => String::new(),
+        false => format!(", and {} with {USUAL}", span(slow)),
+    };
+    let name = &best.name;
+    Some(format!(
+        "A file of {size} takes {} with {name}{beside}.",
+        span(seconds)
+    ))
+}
+
+/// A time for a reader: `0.45 s`, `12.3 s`, `4 min 05 s`, `2 h 10 min`.
+pub fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match seconds {
+        s if s < 9.95 => format!("{s:.2} s"),
+        s if s < 59.95 => format!("{s:.1} s"),
+        s if s < 3599.5 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => {
+            let minutes = (seconds / 60.0).round() as u64;
+            format!("{} h {:02} min", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_written_for_a_reader() {
+        assert_eq!(
+            [0.0004, 0.00996, 0.0724].map(millis),
+            ["0.4 ms", "10 ms", "72 ms"]
+        );
+    }
+
+    #[test]
+    fn times_are_written_for_a_reader() {
+        let all = [0.451, 12.34, 59.97, 245.0, 3599.6, 7800.0].map(span);
+        let expected = [
+            "0.45 s",
+            "12.3 s",
+            "1 min 00 s",
+            "4 min 05 s",
+            "1 h 00 min",
+            "2 h 10 min",
+        ];
+        assert_eq!(all, expected);
+    }
+}
