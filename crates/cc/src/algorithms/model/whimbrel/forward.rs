@@ -15,6 +15,11 @@
 //! holds are computed with its mean, and pacing and the largest window with that of the slow ones,
 //! so that a batch finds packets to acknowledge.
 //!
+//! Both are forgotten by the round trip, not by the acknowledgment. After a stall of seconds a
+//! flow that paces its window over that wait sends little, so it hears few acknowledgments: a
+//! memory of so many acknowledgments would keep it slow for minutes. For the same reason pacing
+//! never falls below the rate that the path has delivered lately (`limits.rs`).
+//!
 //! TCP's timestamps and marks of this project's own QUIC endpoints carry the time. Without it the
 //! RTT itself is used.
 //!
@@ -28,11 +33,15 @@ const PERIODS: usize = 3;
 /// Round trips without a time of arrival after which the RTT itself counts again.
 const MISSING: f64 = 2.0;
 
-/// How fast the longest wait of acknowledgments follows one that is longer, and a shorter one.
-const GAINS: (f64, f64) = (0.2, 0.005);
+/// How fast the slow wait follows a longer one, per acknowledgment, and a shorter one, per round
+/// trip.
+const GAINS: (f64, f64) = (0.2, 0.25);
 
-/// How fast the mean wait follows.
-const MEAN_GAIN: f64 = 0.02;
+/// How fast the mean wait follows that of a round trip.
+const MEAN_GAIN: f64 = 0.5;
+
+/// A longer wait, s, is an outage of the way back: no window lasts for it.
+const LONGEST: f64 = 1.0;
 
 /// The way back.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +56,10 @@ pub(super) struct Backward {
     mean: f64,
     /// The same of the latest sample.
     latest: f64,
+    /// The waits of this round trip: their sum, number and maximum.
+    sum: f64,
+    count: f64,
+    max: f64,
 }
 
 impl Backward {
@@ -58,6 +71,9 @@ impl Backward {
             excess: 0.0,
             mean: 0.0,
             latest: 0.0,
+            sum: 0.0,
+            count: 0.0,
+            max: 0.0,
         }
     }
 
@@ -79,11 +95,25 @@ impl Backward {
 
     /// Learns from the latest acknowledgment, which belongs to this path.
     pub fn learn(&mut self) {
-        let excess = self.latest;
-        let (up, down) = GAINS;
-        let gain = if excess > self.excess { up } else { down };
-        self.excess += gain * (excess - self.excess);
-        self.mean += MEAN_GAIN * (excess - self.mean);
+        let excess = lower(self.latest, LONGEST);
+        self.sum += excess;
+        self.count += 1.0;
+        self.max = higher(self.max, excess);
+        if excess > self.excess {
+            self.excess += GAINS.0 * (excess - self.excess);
+        }
+    }
+
+    /// Ends a round trip: what was long before it is half forgotten, however few its
+    /// acknowledgments were.
+    pub fn on_round(&mut self) {
+        if self.count > 0.0 {
+            self.mean += MEAN_GAIN * (self.sum / self.count - self.mean);
+            if self.max < self.excess {
+                self.excess += GAINS.1 * (self.max - self.excess);
+            }
+        }
+        (self.sum, self.count, self.max) = (0.0, 0.0, 0.0);
     }
 
     /// By how much acknowledgments take longer than the fastest, on average.
@@ -177,9 +207,29 @@ mod tests {
         for packet in 0..1000u32 {
             let wait = f64::from(packet % 10) * 0.004;
             sample(&mut backward, 1.0, 0.02, 0.02 + wait);
+            if packet % 20 == 19 {
+                backward.on_round();
+            }
         }
         let (mean, excess) = (backward.mean(), backward.excess());
         assert!((0.016..0.02).contains(&mean), "{mean} of 18 ms");
         assert!((0.027..0.036).contains(&excess), "{excess} of 36 ms");
+    }
+    #[test]
+    fn a_stall_is_forgotten_by_the_round_trip() {
+        let mut backward = Backward::new();
+        sample(&mut backward, 1.0, 0.02, 0.02);
+        for _ in 0..40 {
+            sample(&mut backward, 1.0, 0.02, 3.0);
+        }
+        backward.on_round();
+        assert!(backward.mean() > 0.4 && backward.excess() > 0.9);
+        // One acknowledgment in each of ten round trips.
+        for _ in 0..10 {
+            sample(&mut backward, 9.0, 0.02, 0.02);
+            backward.on_round();
+        }
+        let (mean, excess) = (backward.mean(), backward.excess());
+        assert!(mean < 0.001 && excess < 0.06, "{mean} {excess}");
     }
 }

@@ -19,7 +19,7 @@ const SMALL_WINDOW: u64 = 4;
 /// trial or a drain may leave a quarter of the rate.
 const PAIRED: f64 = 0.01;
 
-/// Pacing rate over window per standing RTT in startup, while competing, and otherwise. Above 1 the
+/// Pacing rate over window per round trip in startup, while competing, and otherwise. Above 1 the
 /// window decides how much is in flight, and pacing only that it does not come in bursts.
 const PACING: (f64, f64, f64) = (2.0, 1.2, 1.1);
 
@@ -82,7 +82,14 @@ impl Whimbrel {
             Mode::Push => PUSHING,
             _ => otherwise,
         };
-        let bits = gain * self.window * 8.0 / higher(self.slow_trip(), 1e-6);
+        // A batch should find packets to acknowledge, so the window is spread over the slow trips;
+        // but not more slowly than the path has delivered, which makes no queue. Otherwise one
+        // stall of the way back would slow the flow down, and with it the acknowledgments that
+        // tell the end of the stall.
+        let slow = self.window / higher(self.slow_trip(), 1e-6);
+        let usual = self.window / higher(self.trip(), 1e-6);
+        let shown = self.delivery_rate().unwrap_or(0.0);
+        let bits = gain * higher(slow, lower(usual, shown)) * 8.0;
         let rate = Rate::from_bits_per_sec(lower(bits, 1e18) as u64);
         at_least_slowest(rate, self.segment)
     }

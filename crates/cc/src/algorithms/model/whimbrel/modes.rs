@@ -187,6 +187,7 @@ impl Whimbrel {
     /// Ends a round trip.
     pub(super) fn on_round(&mut self, ack: &Ack, now: f64) {
         let span = now - self.round.began;
+        self.backward.on_round();
         let before = self.round.window;
         let round = self.count(ack, now);
         let standing = self.delays.standing();
