@@ -151,16 +151,36 @@ impl Credentials {
         }
     }
 
-    /// What to add to an error that this token caused.
-    pub fn hint(&self, error: &Error) -> Option<&'static str> {
-        match error {
-            Error::Refused(refusal)
-                if refusal.reason == Reason::Token && self.source == Source::Remembered =>
-            {
-                Some("the token was remembered; give the new one with --token-file or --token")
+    /// What the user can do about an error.
+    pub fn hint(&self, error: &Error) -> Option<String> {
+        let text = match error {
+            Error::UnknownServer { found, .. } => {
+                return Some(format!(
+                    "If they are equal, add\n  --fingerprint {found}\nThe fingerprint is remembered \
+                     after that."
+                ));
             }
-            _ => None,
-        }
+            Error::FingerprintMismatch { found, .. } => {
+                return Some(format!("If it is right, add --fingerprint {found}"));
+            }
+            Error::Refused(refusal) => match refusal.reason {
+                Reason::Token if self.source == Source::Remembered => {
+                    "the token was remembered; give the new one with --token-file or --token"
+                }
+                Reason::Exists => {
+                    "choose another name, or let the server replace files: serve --overwrite; rm \
+                     needs --recursive for a directory that is not empty"
+                }
+                Reason::TooLarge => "the server's --max-size sets the limit",
+                Reason::Rights => {
+                    "the server's --allow-read, --allow-remove, --allow-connect and --max-probe, or \
+                     its configuration file, give rights"
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(text.to_owned())
     }
 }
 

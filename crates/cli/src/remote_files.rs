@@ -51,7 +51,8 @@ pub struct GetArgs {
 
 /// List files on a server that permits it
 ///
-/// A line has the mode, the size, and the name below the directory.
+/// A line has the mode, the size, and the name below the directory. What the server cannot read, or
+/// what has a name that cannot be written, is named on standard error; the exit status is 1 then.
 #[derive(clap::Args)]
 pub struct LsArgs {
     /// `HOST[:PORT][:PATH]`
@@ -180,6 +181,17 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     for (name, why) in &report.failures {
         writeln!(io::stderr(), "not stored: {name}: {why}").ok();
     }
+    if report
+        .failures
+        .iter()
+        .any(|(_, why)| why.contains("is not replaced"))
+    {
+        writeln!(
+            io::stderr(),
+            "--overwrite replaces files that are different"
+        )
+        .ok();
+    }
     if let Some(error) = &report.error {
         return Ok(failed(error, &credentials));
     }
@@ -211,20 +223,24 @@ pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
         path: args.place.path.clone(),
         recursive: args.recursive,
     };
-    let entries = match runtime()?.block_on(list(options, stop())) {
-        Ok(entries) => entries,
+    let listing = match runtime()?.block_on(list(options, stop())) {
+        Ok(listing) => listing,
         Err(error) => return Ok(failed(&error, &credentials)),
     };
     credentials.accepted();
     let mut out = io::stdout().lock();
-    for entry in &entries {
+    for entry in &listing.entries {
         if args.json {
             writeln!(out, "{}", entry_json(&args.place, entry))?;
         } else {
             writeln!(out, "{}", entry_line(&args.place, entry))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    for unread in &listing.unread {
+        let (path, why) = (printable(&unread.path), &unread.refusal);
+        writeln!(io::stderr(), "not listed: {path}: {why}").ok();
+    }
+    Ok(ExitCode::from(u8::from(!listing.unread.is_empty())))
 }
 
 /// The name of an entry; a file that was asked for has its own.

@@ -517,7 +517,7 @@ fn options(
         attributes: args.xattrs,
         client: client(&args, place.server, credentials)?,
         source: match file.as_os_str() == STDIN {
-            true => SendSource::Stdin,
+            true => SendSource::stdin(),
             false => SendSource::File(file),
         },
     })
@@ -553,10 +553,15 @@ fn client(
     client.fingerprint = credentials.fingerprint;
     client.known_hosts.clone_from(&credentials.known_hosts);
     client.qlog = match &args.qlog {
-        Some(path) => Some(QlogFolder::open(path, args.qlog_limit, args.qlog_limit)?),
+        Some(path) => Some(qlog_folder(path, args.qlog_limit, args.qlog_limit)?),
         None => None,
     };
     Ok(client)
+}
+
+/// A folder for qlog files of at most `total` together and `file` each.
+pub fn qlog_folder(path: &Path, total: Bytes, file: Bytes) -> anyhow::Result<QlogFolder> {
+    QlogFolder::open(path, total, file).context("--qlog: choose another, or raise --qlog-limit")
 }
 
 /// The progress bar; hidden if stderr is not a terminal.

@@ -12,6 +12,7 @@ mod output;
 use crate::failure::BadInput;
 use crate::over_tcp;
 use crate::priority::priority;
+use crate::send::qlog_folder;
 use access::{AccessArgs, announce};
 use anyhow::Context;
 use live::{Display, Meter};
@@ -30,8 +31,7 @@ use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
-    DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, QlogFolder, ServeOptions, Server,
-    default_state_dir,
+    DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration};
 
@@ -158,11 +158,10 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let identity = Identity::load_or_create(&state)?;
     let qlog = match &args.qlog {
         // The limit of one file keeps one peer from using all of it.
-        Some(path) => Some(QlogFolder::open(
-            path,
-            args.qlog_limit,
-            Bytes::new(args.qlog_limit.get() / 16),
-        )?),
+        Some(path) => {
+            let file = Bytes::new(args.qlog_limit.get() / 16);
+            Some(qlog_folder(path, args.qlog_limit, file)?)
+        }
         None => None,
     };
     let rights = Rights {
@@ -199,15 +198,22 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             };
             Server::bind(options, &identity)
         };
-        let server = match args.listen {
-            Some(listen) => bind(listen)?,
+        let bound = match args.listen {
+            Some(listen) => bind(listen),
             // All addresses: both families, or IPv4 only on a host without IPv6.
             None => match bind(([0u16; 8], DEFAULT_PORT).into()) {
                 Err(Error::Socket { cause, .. }) if cause.kind() != io::ErrorKind::AddrInUse => {
-                    bind(([0u8; 4], DEFAULT_PORT).into())?
+                    bind(([0u8; 4], DEFAULT_PORT).into())
                 }
-                server => server?,
+                bound => bound,
             },
+        };
+        let server = match bound {
+            Err(error @ Error::Listen { .. }) => {
+                let text = "choose another port with --listen, or leave TCP out with --no-tcp";
+                return Err(anyhow::Error::from(error).context(text));
+            }
+            bound => bound?,
         };
         let address = server.local_addr()?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for Ctrl-C")?;

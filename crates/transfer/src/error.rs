@@ -21,8 +21,7 @@ pub enum Error {
     /// The server is not known, and no fingerprint was given.
     #[error(
         "the server {host} is not known. Its fingerprint is\n  {found}\nCompare it with the one \
-         that `whimbrel serve` printed. If they are equal, add\n  --fingerprint {found}\nThe \
-         fingerprint is remembered after that."
+         that the server printed when it started."
     )]
     UnknownServer {
         /// The server as the user wrote it.
@@ -34,7 +33,7 @@ pub enum Error {
     #[error(
         "{host} has another fingerprint than expected; the connection may be intercepted.\n  \
          expected {expected}\n  found    {found}\nIf the server was set up again, check the new \
-         fingerprint with its owner and add --fingerprint {found}"
+         fingerprint with its owner."
     )]
     FingerprintMismatch {
         /// The server as the user wrote it.
@@ -86,10 +85,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The server cannot listen on TCP.
-    #[error(
-        "cannot listen on TCP {address}: {cause}; choose another port with --listen, or leave TCP \
-         out with --no-tcp"
-    )]
+    #[error("cannot listen on TCP {address}: {cause}")]
     Listen {
         /// The local address.
         address: std::net::SocketAddr,

@@ -7,7 +7,7 @@ use super::update::{Progress, Update};
 use crate::connection::framing;
 use crate::error::Error;
 use crate::path::RemotePath;
-use crate::wire::{Entry, Message};
+use crate::wire::{Entry, Message, Unread};
 
 /// What to list.
 #[derive(Debug, Clone)]
@@ -31,14 +31,23 @@ pub struct RemoveOptions {
     pub recursive: bool,
 }
 
-/// The entries at a path of the server. A file is its own only entry, with an empty path.
+/// What is at a path of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// The entries. A file is its own only entry, with an empty path.
+    pub entries: Vec<Entry>,
+    /// What the server could not read, or what has a name that cannot be written.
+    pub unread: Vec<Unread>,
+}
+
+/// What a listing may take, bytes: about 3 million entries.
+const MAX_LISTING: usize = 512 << 20;
+
+/// Lists what is at a path of the server.
 ///
 /// # Errors
 /// If there is nothing, the token does not permit it, or the server cannot be reached.
-pub async fn list(
-    options: ListOptions,
-    stop: impl Future<Output = ()>,
-) -> Result<Vec<Entry>, Error> {
+pub async fn list(options: ListOptions, stop: impl Future<Output = ()>) -> Result<Listing, Error> {
     let client = options.client.clone();
     run(&client, List(options), stop).await
 }
@@ -67,9 +76,9 @@ async fn run<T: Task>(
 struct List(ListOptions);
 
 impl Task for List {
-    type Done = Vec<Entry>;
+    type Done = Listing;
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<Vec<Entry>, Error> {
+    async fn attempt(&mut self, session: &ClientSession) -> Result<Listing, Error> {
         entries(session, self.0.path.as_ref(), self.0.recursive).await
     }
 }
@@ -97,17 +106,28 @@ pub(super) async fn entries(
     session: &ClientSession,
     path: Option<&RemotePath>,
     recursive: bool,
-) -> Result<Vec<Entry>, Error> {
+) -> Result<Listing, Error> {
     let request = Message::List {
         path: path.map_or_else(Vec::new, |path| path.as_bytes().to_vec()),
         recursive,
     };
     let (_send, mut receive) = framing::request(&session.connection, &request).await?;
-    let mut all = Vec::new();
+    let (mut all, mut size) = (Listing::default(), 0);
     loop {
         match framing::read(&mut receive).await? {
-            Message::Entries { entries, last } => {
-                all.extend(entries);
+            Message::Entries {
+                entries,
+                unread,
+                last,
+            } => {
+                size += entries.iter().map(|e| 128 + e.encoded_len()).sum::<usize>();
+                size += unread.iter().map(|u| 128 + u.encoded_len()).sum::<usize>();
+                if size > MAX_LISTING {
+                    let text = "the listing has more than 512 MiB; list parts of it";
+                    return Err(Error::Protocol(text.to_owned()));
+                }
+                all.entries.extend(entries);
+                all.unread.extend(unread);
                 if last {
                     return Ok(all);
                 }

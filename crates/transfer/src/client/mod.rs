@@ -27,7 +27,7 @@ mod upload;
 
 pub use connect::ServerAddress;
 pub use download::{GetOptions, GetReport, get};
-pub use listing::{ListOptions, RemoveOptions, list, remove};
+pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
 pub use options::{ClientOptions, Measurement};
 pub use pipe::PipeClient;
 pub use probe::{ProbeReport, ProbeSample, probe};
@@ -35,5 +35,6 @@ pub use retry::Retry;
 pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use update::{Outcome, Progress, Update};
 pub use upload::{
-    Filter, Report, SendOptions, SendSource, TreeOptions, TreeReport, send, send_tree, transfer,
+    Filter, Report, SendOptions, SendSource, StreamReader, TreeOptions, TreeReport, send,
+    send_tree, transfer,
 };

@@ -59,7 +59,7 @@ impl QlogFolder {
         let left = total.get().saturating_sub(used);
         if left < MIN_FILE {
             let text = format!(
-                "its qlog files take up {} of {total}; remove some, or raise --qlog-limit",
+                "its qlog files take up {} of {total}; remove some, or raise the limit",
                 Bytes::new(used)
             );
             return Err(Error::file(path, "write into")(io::Error::other(text)));
@@ -274,7 +274,7 @@ mod tests {
             .folder(total, u64::MAX)
             .expect_err("full")
             .to_string();
-        assert!(error.contains("--qlog-limit"), "{error}");
+        assert!(error.contains("raise the limit"), "{error}");
         let remote = ([127, 0, 0, 1], 1).into();
         let id = ConnectionId::new(&[1, 2]);
         let config = folder.for_connection(Side::Server, remote, id, Instant::now());

@@ -16,7 +16,7 @@ use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The application protocol of both sides (RFC 7301).
-pub const ALPN: &[u8] = b"whimbrel/2";
+pub const ALPN: &[u8] = b"whimbrel/3";
 
 /// Configuration of the server.
 pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {

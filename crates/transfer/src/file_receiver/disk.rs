@@ -9,12 +9,12 @@ use crate::blocks::{BlockHashes, CHUNK, SubtreeHasher, hash_subtree, subtree};
 use crate::error::Error;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
+use crate::wire::MAX_LIST;
 use blake3::hazmat::ChainingValue;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -37,22 +37,25 @@ pub(super) struct Disk {
     pieces: Option<mpsc::Sender<Piece>>,
     writer: Option<JoinHandle<Result<(), Error>>>,
     hasher: Option<JoinHandle<()>>,
-    /// All bytes before this offset are written.
-    written: Arc<AtomicU64>,
+    /// What was written; `None` if nobody wants to know.
+    written: Option<Written>,
 }
+
+type Written = Arc<Mutex<RangeSet>>;
 
 pub(super) fn lock(hashes: &Hashes) -> MutexGuard<'_, BlockHashes> {
     hashes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Disk {
-    pub fn start(partial: Arc<Partial>, hashes: Hashes) -> Self {
+    /// Starts the threads. With `remember` [`Self::written`] says what is written.
+    pub fn start(partial: Arc<Partial>, hashes: Hashes, remember: bool) -> Self {
         let (pieces, to_write) = mpsc::channel(WAITING);
         let (announce, to_hash) = std::sync::mpsc::sync_channel(WAITING);
-        let written = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&written);
+        let written = remember.then(Written::default);
+        let remembered = written.clone();
         let file = Arc::clone(&partial);
-        let writer = spawn_blocking(move || write(&file, to_write, &announce, &count));
+        let writer = spawn_blocking(move || write(&file, to_write, &announce, remembered.as_ref()));
         let hasher = spawn_blocking(move || hash(&partial, &to_hash, &hashes));
         Self {
             pieces: Some(pieces),
@@ -71,9 +74,14 @@ impl Disk {
         }
     }
 
-    /// All bytes before this offset are written.
-    pub fn written(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
+    /// The first ranges that were written, as many as a message has.
+    pub fn written(&self) -> Vec<(u64, u64)> {
+        let Some(written) = &self.written else {
+            return Vec::new();
+        };
+        let written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let ranges = written.iter().take(MAX_LIST);
+        ranges.map(|range| (range.start, range.end)).collect()
     }
 
     /// Waits until the writer ends, which it does early only if it failed. Cancel safe.
@@ -106,14 +114,14 @@ fn write(
     partial: &Partial,
     mut pieces: mpsc::Receiver<Piece>,
     announce: &std::sync::mpsc::SyncSender<Piece>,
-    count: &AtomicU64,
+    written: Option<&Written>,
 ) -> Result<(), Error> {
-    let mut written = RangeSet::default();
     while let Some(piece) = pieces.blocking_recv() {
         partial.write_at(&piece.data, piece.at)?;
-        written.insert(piece.at..piece.at + piece.data.len() as u64);
-        let first = written.iter().next().filter(|range| range.start == 0);
-        count.store(first.map_or(0, |range| range.end), Ordering::Relaxed);
+        if let Some(written) = written {
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.insert(piece.at..piece.at + piece.data.len() as u64);
+        }
         if announce.send(piece).is_err() {
             break;
         }
@@ -177,7 +185,9 @@ pub(super) fn compare(
     first: u64,
     count: u32,
 ) -> Result<Vec<ChainingValue>, Error> {
-    let size = lock(hashes).size().min(partial.len()?);
+    // A file of unknown size is longer than what there is of it: no part of it is the root.
+    let whole = lock(hashes).size();
+    let size = whole.min(partial.len()?);
     let mut found = Vec::new();
     for index in first..first.saturating_add(count.into()) {
         let range = subtree(size, log, index);
@@ -185,7 +195,7 @@ pub(super) fn compare(
             break;
         }
         if range.end - range.start <= CHUNK {
-            found.push(read_hash(partial, size, &range)?);
+            found.push(read_hash(partial, whole, &range)?);
             if range.start.is_multiple_of(CHUNK) && range == lock(hashes).range(range.start / CHUNK)
             {
                 lock(hashes).set(range.start / CHUNK, found.last().copied());
@@ -194,7 +204,7 @@ pub(super) fn compare(
         }
         for block in range.start / CHUNK..range.end.div_ceil(CHUNK) {
             let part = lock(hashes).range(block);
-            let hash = read_hash(partial, size, &part)?;
+            let hash = read_hash(partial, whole, &part)?;
             lock(hashes).set(block, Some(hash));
         }
         let hashes = lock(hashes);

@@ -33,6 +33,11 @@ use whimbrel_quic::endpoint::{RecvStream, SendStream};
 const SLOWEST: u64 = 1 << 10;
 /// How often the sender of a file of unknown size learns what is written.
 const REPORT: Duration = Duration::from_millis(100);
+/// Chunks that are read at once, 64 MiB if all are full. A chunk is one of them until all of it is
+/// with the thread that writes; its stream's successor gets no credit before.
+const CHUNKS: usize = 64;
+/// Separate ranges of a file that have arrived, at most: their list takes memory.
+const MAX_RANGES: usize = 1 << 20;
 /// Requests for hashes that wait to be answered.
 const REQUESTS: usize = 64;
 
@@ -71,7 +76,11 @@ impl Receiver {
     ) -> Result<Received, Error> {
         let end = self.size.unwrap_or(MAX_BLOCKS * CHUNK);
         let hashes: Hashes = Arc::new(Mutex::new(BlockHashes::new(end)));
-        let mut disk = Disk::start(Arc::clone(&self.partial), Arc::clone(&hashes));
+        let mut disk = Disk::start(
+            Arc::clone(&self.partial),
+            Arc::clone(&hashes),
+            self.size.is_none(),
+        );
         // Dropped on every return, which stops all streams that are still open.
         let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
         let (requests, mut asked) = mpsc::channel(REQUESTS);
@@ -93,7 +102,7 @@ impl Receiver {
         let mut announced = RangeSet::default();
         let (mut opened, mut complete) = (0, 0);
         let mut finish: Option<Finish> = None;
-        let mut reported = 0;
+        let mut reported = Vec::new();
         let mut report = interval(REPORT);
         let mut watch = Watch::new(self.stall);
         loop {
@@ -109,7 +118,7 @@ impl Receiver {
                 return self.verify(finish, hashes).await;
             }
             tokio::select! {
-                Some((header, stream)) = streams.recv() => {
+                Some((header, stream)) = streams.recv(), if tasks.len() < CHUNKS => {
                     let range = header.offset..header.offset.saturating_add(header.length.into());
                     if !is_chunk(&header) || range.end > end || range.end > self.max_size {
                         let text = "the file has no such chunk";
@@ -119,6 +128,10 @@ impl Receiver {
                         return Err(Error::Protocol(format!("a duplicate chunk at {}", range.start)));
                     }
                     announced.insert(range.clone());
+                    if announced.len() > MAX_RANGES {
+                        let text = "the file comes in too many separate parts; send it without holes";
+                        return Err(Error::Protocol(text.to_owned()));
+                    }
                     opened += 1;
                     let (pieces, progress) = (disk.pieces(), Arc::clone(&self.received));
                     tasks.spawn(chunk::receive(stream, opened, range, pieces, progress));
@@ -159,10 +172,10 @@ impl Receiver {
                 }
                 error = disk.failed() => return Err(error),
                 _ = report.tick(), if self.size.is_none() => {
-                    let offset = disk.written();
-                    if offset > reported {
-                        reported = offset;
-                        framing::write(send, &Message::Written { offset }).await?;
+                    let ranges = disk.written();
+                    if ranges != reported {
+                        reported.clone_from(&ranges);
+                        framing::write(send, &Message::Written { ranges }).await?;
                     }
                 }
                 () = watch.elapsed() => {

@@ -172,6 +172,9 @@ impl Answer {
             };
             if self.theirs.get(n as usize) == Some(&ours) {
                 compared.equal += range.end - range.start;
+                if let Source::Stream(stream) = source {
+                    stream.received(range);
+                }
             } else {
                 compared.differing.push(index);
             }

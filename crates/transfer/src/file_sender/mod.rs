@@ -191,7 +191,7 @@ impl Sending<'_> {
         let (size, limit) = match &**self.source {
             Source::File(file) => (Some(file.size()), file.size()),
             Source::Stream(stream) => {
-                stream.stop(false);
+                stream.begin();
                 (None, stream.produced())
             }
         };
@@ -263,9 +263,11 @@ impl Sending<'_> {
                         self.account.resumed.fetch_add(compared.equal, Ordering::Relaxed);
                         plan.add(comparison.learn(compared));
                     }
-                    Message::Written { offset } => {
+                    Message::Written { ranges } => {
                         if let Source::Stream(stream) = &**self.source {
-                            stream.written(offset);
+                            for (start, end) in ranges {
+                                stream.received(start..end);
+                            }
                         }
                     }
                     Message::Refused(refusal) if refusal.reason == Reason::Corrupt => {
@@ -369,7 +371,7 @@ impl Drop for EndOfAttempt {
     fn drop(&mut self) {
         self.plan.stop();
         if let Source::Stream(stream) = &*self.source {
-            stream.stop(true);
+            stream.stop();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS, hash_subtree};
 use crate::error::Error;
+use crate::ranges::RangeSet;
 use crate::wire::{FileTime, Kind, Metadata};
 use bytes::Bytes;
 use rustix::fs::{SeekFrom, seek};
@@ -223,6 +224,8 @@ struct StreamState {
     hashes: BlockHashes,
     /// The hash of the first block as a file of its own.
     first: Option<[u8; 32]>,
+    /// What the receiver's file has, as far as this attempt knows.
+    there: RangeSet,
     /// The attempt for which blocks are read is over.
     stopped: bool,
 }
@@ -237,6 +240,7 @@ impl StreamSource {
                 kept: BTreeMap::new(),
                 hashes: BlockHashes::new(MAX_BLOCKS * CHUNK),
                 first: None,
+                there: RangeSet::default(),
                 stopped: false,
             }),
             drained: Condvar::new(),
@@ -252,18 +256,29 @@ impl StreamSource {
         self.lock().produced
     }
 
-    /// All bytes before `offset` are in the receiver's file.
-    pub fn written(&self, offset: u64) {
+    /// The receiver's file has these bytes: it has written them in this attempt, or their hash is
+    /// right. What of the beginning is complete there is not kept here any more.
+    pub fn received(&self, range: Range<u64>) {
         let mut state = self.lock();
-        let block = offset.min(state.produced) / CHUNK;
+        let end = range.end.min(state.produced);
+        state.there.insert(range.start..end);
+        let first = state.there.first().filter(|range| range.start == 0);
+        let block = first.map_or(0, |range| range.end) / CHUNK;
         state.kept = state.kept.split_off(&block);
         drop(state);
         self.drained.notify_all();
     }
 
-    /// Lets a thread in [`Self::next`] end, or begins another attempt.
-    pub fn stop(&self, stopped: bool) {
-        self.lock().stopped = stopped;
+    /// Begins an attempt. What the receiver had in another one, it may have lost.
+    pub fn begin(&self) {
+        let mut state = self.lock();
+        state.stopped = false;
+        state.there = RangeSet::default();
+    }
+
+    /// Lets a thread in [`Self::next`] end.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
         self.drained.notify_all();
     }
 
@@ -310,7 +325,7 @@ impl StreamSource {
         let mut state = self.lock();
         state.reader = Some(reader);
         self.drained.notify_all();
-        read.map_err(Error::file("-", "read"))?;
+        read.map_err(Error::file("standard input", "read"))?;
         state.ended = (data.len() as u64) < CHUNK;
         if data.is_empty() {
             return Ok(None);
@@ -389,5 +404,33 @@ impl Source {
             Self::File(file) => file.next_data(range),
             Self::Stream(_) => Some(range),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_attempt_left_there_frees_memory() {
+        let block = CHUNK as usize;
+        let stream = StreamSource::new(Box::new(std::io::Cursor::new(vec![1; 6 * block])));
+        for index in 0..4 {
+            stream.next(index * CHUNK).expect("read").expect("a block");
+        }
+        stream.received(0..2 * CHUNK);
+        assert_eq!(stream.lock().kept.len(), 2);
+        // The next attempt finds these two by their hashes, and writes one that differs.
+        stream.begin();
+        stream.received(3 * CHUNK..4 * CHUNK);
+        assert_eq!(
+            stream.lock().kept.len(),
+            2,
+            "nothing is known of the beginning"
+        );
+        stream.received(0..2 * CHUNK);
+        stream.received(2 * CHUNK..3 * CHUNK);
+        assert!(stream.lock().kept.is_empty());
+        assert!(stream.next(4 * CHUNK).expect("read").is_some());
     }
 }

@@ -7,7 +7,8 @@ use crate::connection::framing;
 use crate::error::Error;
 use crate::file_sender::{Account, FileSource, Sending, Sent, Source};
 use crate::path::RemotePath;
-use crate::wire::{Entry, MAX_MESSAGE, Message, Put, Reason};
+use crate::storage::Listed;
+use crate::wire::{Entry, MAX_LIST, MAX_MESSAGE, Message, Put, Reason, Unread};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -109,41 +110,34 @@ impl Session {
         });
         tokio::pin!(listing);
         let mut listed = None;
-        let mut batch: Vec<Entry> = Vec::new();
-        let mut length = 0;
+        let (mut batch, mut length) = ((Vec::new(), Vec::new()), 0);
         loop {
-            let entry = tokio::select! {
-                entry = entries.recv() => entry,
+            let found = tokio::select! {
+                found = entries.recv() => found,
                 result = &mut listing, if listed.is_none() => {
                     listed = Some(result?);
                     continue;
                 }
             };
-            let Some(entry) = entry else { break };
-            let more = entry.encoded_len();
-            if length + more > MAX_MESSAGE - 64 || batch.len() >= crate::wire::MAX_LIST {
-                let entries = std::mem::take(&mut batch);
-                framing::write(
-                    send,
-                    &Message::Entries {
-                        entries,
-                        last: false,
-                    },
-                )
-                .await?;
+            let Some(found) = found else { break };
+            let more = match &found {
+                Listed::Entry(entry) => entry.encoded_len(),
+                Listed::Unread(unread) => unread.encoded_len(),
+            };
+            if length + more > MAX_MESSAGE - 64 || batch.0.len() + batch.1.len() >= MAX_LIST {
+                framing::write(send, &entries_of(&mut batch, false)).await?;
                 length = 0;
             }
             length += more;
-            batch.push(entry);
+            match found {
+                Listed::Entry(entry) => batch.0.push(entry),
+                Listed::Unread(unread) => batch.1.push(unread),
+            }
         }
         if listed.is_none() {
             listing.await?;
         }
-        let last = Message::Entries {
-            entries: batch,
-            last: true,
-        };
-        framing::write(send, &last).await?;
+        framing::write(send, &entries_of(&mut batch, true)).await?;
         send.finish().ok();
         Ok(())
     }
@@ -177,5 +171,14 @@ impl Session {
             (Err(error), name) => self.failed(&mut send, name.ok(), error).await,
             (Ok(_), Err(_)) => {}
         }
+    }
+}
+
+fn entries_of(batch: &mut (Vec<Entry>, Vec<Unread>), last: bool) -> Message {
+    let (entries, unread) = std::mem::take(batch);
+    Message::Entries {
+        entries,
+        unread,
+        last,
     }
 }

@@ -51,7 +51,7 @@ impl Session {
         let probe = requested == PROBE;
         let most = shared.limits.probe.get();
         if probe && most == 0 {
-            let text = "this server does not permit measuring the path (serve --max-probe)";
+            let text = "this server does not permit measuring the path";
             return Err(Error::refused(Reason::Rights, text));
         }
         let permitted = &self.client.user.connect;
@@ -124,7 +124,7 @@ fn find<'a>(
         names.join(", ")
     };
     if permitted.is_empty() {
-        return refused("this token permits no pipes here (serve --allow-connect)".to_owned());
+        return refused("this token permits no pipes here".to_owned());
     }
     if requested.is_empty() {
         let mut all = permitted.iter();

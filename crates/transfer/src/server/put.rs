@@ -63,7 +63,7 @@ impl Session {
         let max = shared.max_file();
         if put.size.is_some_and(|size| size > max) {
             let (size, max) = (Bytes::new(put.size.unwrap_or(0)), Bytes::new(max));
-            let text = format!("the file is {size}, this server accepts up to {max} (--max-size)");
+            let text = format!("the file is {size}, this server accepts up to {max}");
             return Err(Error::refused(Reason::TooLarge, text));
         }
         if put.metadata.kind != Kind::File {

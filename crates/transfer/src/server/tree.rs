@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::file_receiver::read_pack;
 use crate::path::RemotePath;
 use crate::ranges::RangeSet;
-use crate::storage::{Directories, Stage, Staged};
+use crate::storage::{Directories, Listed, Stage, Staged};
 use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::interval;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 
+/// Packs that are read at once, 64 MiB; the others wait in the connection's window.
+const READING: usize = 64;
 /// Packs that are written at the same time.
 const WRITERS: usize = 4;
 /// Packs that wait to be synchronized, at most.
@@ -88,7 +90,7 @@ impl Session {
         let (storage, directory) = (self.client.storage.clone(), base.clone());
         let stage = blocking(move || {
             let mut any = false;
-            let mut found = |_| {
+            let mut found = |_: Listed| {
                 any = true;
                 false
             };
@@ -144,7 +146,7 @@ impl Session {
                 return Ok(finish);
             }
             tokio::select! {
-                Some((header, stream)) = streams.recv() => {
+                Some((header, stream)) = streams.recv(), if packs.len() < READING => {
                     // Streams overtake each other.
                     let number = header.offset..header.offset.saturating_add(1);
                     if !(1..=MAX_PACK).contains(&(header.length as usize))
@@ -314,7 +316,7 @@ fn check_all(
                 Some(hash) => {
                     let opened = storage.open_file(&path).ok()?;
                     let own = crate::storage::hash_file(&opened, found.size).ok()?;
-                    (own == hash).then_some(())
+                    (*own.as_bytes() == hash).then_some(())
                 }
                 None => (file.modified == Some(found.modified)).then_some(()),
             }

@@ -17,6 +17,7 @@ mod resolve;
 mod space;
 mod stage;
 
+pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
 pub(crate) use resolve::{Found, attributes};
 pub use space::KeepFree;
@@ -56,6 +57,19 @@ pub(crate) struct StorageOptions {
     pub keep_partial: Duration,
     /// At which end it is.
     pub side: Side,
+}
+
+impl Default for StorageOptions {
+    /// Nothing is replaced, the usual share of the disk stays free, and incomplete files stay for 7
+    /// days.
+    fn default() -> Self {
+        Self {
+            overwrite: false,
+            keep_free: KeepFree::Share,
+            keep_partial: Duration::from_secs(7 * 24 * 3600),
+            side: Side::Client,
+        }
+    }
 }
 
 /// A directory in which files are stored.
@@ -203,12 +217,11 @@ impl Storage {
             }
             (Side::Client, _) if is_directory => format!("`{path}` is a directory here"),
             (_, true) => format!("`{path}` exists already; it is not a regular file"),
-            (Side::Server, false) => format!(
-                "`{path}` exists already; choose another --name, or start the server with \
-                 --overwrite"
-            ),
+            (Side::Server, false) => {
+                format!("`{path}` exists already, and this server replaces no files")
+            }
             (Side::Client, false) => {
-                format!("`{path}` exists already and is different; use --overwrite")
+                format!("`{path}` exists already and is different; it is not replaced")
             }
         };
         Error::refused(Reason::Exists, text)

@@ -24,8 +24,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SUFFIX: &str = ".part";
 /// Digits of the hash in a name.
 const DIGITS: usize = 32;
-/// After so many bytes the free space is checked again.
+/// After so many bytes at most the free space is checked again.
 const CHECK: u64 = 64 << 20;
+/// And after this part of it, so that as many files can grow at once.
+const SHARES: u64 = 256;
 
 pub(super) fn is_partial(name: &str) -> bool {
     is_own_name(name, DIGITS, SUFFIX)
@@ -90,7 +92,7 @@ impl Storage {
                     name,
                     path: shown,
                     file,
-                    unchecked: AtomicU64::new(CHECK),
+                    unchecked: AtomicU64::new(0),
                 }));
             }
         }
@@ -140,8 +142,10 @@ impl Partial {
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<(), Error> {
         let length = data.len() as u64;
         if self.unchecked.load(Ordering::Relaxed) < length {
-            self.storage.check_space(0)?;
-            self.unchecked.store(CHECK, Ordering::Relaxed);
+            let usable = self.storage.check_space(length)?;
+            // Many files may grow at once.
+            let unchecked = (usable / SHARES).min(CHECK);
+            self.unchecked.store(unchecked, Ordering::Relaxed);
         } else {
             self.unchecked.fetch_sub(length, Ordering::Relaxed);
         }

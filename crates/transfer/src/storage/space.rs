@@ -26,19 +26,19 @@ impl KeepFree {
 }
 
 impl Storage {
-    /// Whether `size` more bytes fit.
-    pub fn check_space(&self, size: u64) -> Result<(), Error> {
+    /// Whether `size` more bytes fit. Returns how many do.
+    pub fn check_space(&self, size: u64) -> Result<u64, Error> {
         let space = fstatvfs(&*self.root)
             .map_err(|e| Error::file(&self.path, "query its free space")(e.into()))?;
         // Some file systems report zero blocks for "no limit".
         if space.f_blocks == 0 {
-            return Ok(());
+            return Ok(u64::MAX);
         }
         let disk = space.f_blocks.saturating_mul(space.f_frsize);
         let free = space.f_bavail.saturating_mul(space.f_frsize);
         let usable = free.saturating_sub(self.options.keep_free.of(disk));
         if size <= usable && usable > 0 {
-            return Ok(());
+            return Ok(usable);
         }
         let (size, usable) = (Bytes::new(size), Bytes::new(usable));
         let disk = match self.options.side {

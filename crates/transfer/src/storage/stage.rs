@@ -10,8 +10,9 @@ use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Kind, Metadata, PackEntry, Reason};
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fsync, linkat, mkdirat,
-    openat, readlinkat, renameat, renameat_with, statat, symlinkat, syncfs, unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, flock, fsync, linkat,
+    mkdirat, openat, openat2, readlinkat, renameat, renameat_with, statat, symlinkat, syncfs,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -24,8 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const SUFFIX: &str = ".tmp";
-/// Open directories that are remembered.
-const DIRECTORIES: usize = 256;
+/// Open directories that are remembered. Files come in the order of their directories, and many
+/// packs are written at once, so more would cost descriptors and save little.
+const DIRECTORIES: usize = 8;
 
 pub(super) fn is_stage(name: &str) -> bool {
     is_own_name(name, 16, SUFFIX)
@@ -45,7 +47,6 @@ pub(crate) struct Stage {
 pub(crate) struct Staged {
     name: String,
     path: RemotePath,
-    parent: Arc<File>,
     bytes: u64,
     /// Bytes of the file that it replaces.
     replaced: u64,
@@ -209,7 +210,6 @@ impl Stage {
         Ok(Some(Staged {
             name,
             path: path.clone(),
-            parent,
             bytes: entry.content.len() as u64,
             replaced: replaced.map_or(0, |found| found.size),
         }))
@@ -229,12 +229,13 @@ impl Stage {
 
     fn link(&self, path: &RemotePath, entry: &PackEntry) -> Result<(), Error> {
         let target = &entry.content[..];
-        if !stays_below(path.components().count() - 1, target) {
+        let parent = self.storage.parent(path, true)?;
+        let parent = parent.ok_or_else(|| self.storage.exists_error(path))?;
+        let below = stays_below(path.components().count() - 1, target);
+        if !below || self.leads_out(path, target) {
             let text = format!("the link `{path}` leads out of the directory");
             return Err(Error::refused(Reason::Name, text));
         }
-        let parent = self.storage.parent(path, true)?;
-        let parent = parent.ok_or_else(|| self.storage.exists_error(path))?;
         let failed = |e| self.storage.failed(path, "create the link")(e);
         match symlinkat(target, &*parent, path.file_name()) {
             Ok(()) => return fsync(&*parent).map_err(failed),
@@ -253,6 +254,16 @@ impl Stage {
             .map_err(failed)
     }
 
+    /// Whether a link at `path` would lead out of the directory over links that are there.
+    fn leads_out(&self, path: &RemotePath, target: &[u8]) -> bool {
+        let bytes = path.as_bytes();
+        let name = bytes.len() - path.file_name().len();
+        let whole = [&bytes[..name], target].concat();
+        let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::BENEATH);
+        let opened = openat2(&*self.storage.root, whole, flags, Mode::empty(), resolve);
+        matches!(opened, Err(Errno::XDEV))
+    }
+
     /// Flushes everything that was written, and gives the files their names. Returns the error of
     /// each file.
     pub fn commit(&self, files: &[&Staged]) -> Vec<Result<(), Error>> {
@@ -260,7 +271,9 @@ impl Stage {
             let failed = |file: &&Staged| Err(self.storage.failed(&file.path, "flush to disk")(e));
             return files.iter().map(failed).collect();
         }
-        let mut results: Vec<_> = files.iter().map(|file| self.rename(file)).collect();
+        let mut directories = Directories::new();
+        let rename = |file: &&Staged| self.rename(file, &mut directories);
+        let mut results: Vec<_> = files.iter().map(rename).collect();
         // The new names.
         if let Err(e) = self.synchronize() {
             for (file, result) in files.iter().zip(&mut results) {
@@ -274,20 +287,15 @@ impl Stage {
         syncfs(&self.directory)
     }
 
-    fn rename(&self, file: &Staged) -> Result<(), Error> {
+    fn rename(&self, file: &Staged, directories: &mut Directories) -> Result<(), Error> {
         let (old, new) = (&*file.name, file.path.file_name());
+        let parent = self.parent_of(&file.path, directories)?;
         let renamed = if self.storage.overwrites() {
-            renameat(&self.directory, old, &*file.parent, new)
+            renameat(&self.directory, old, &*parent, new)
         } else {
-            match renameat_with(
-                &self.directory,
-                old,
-                &*file.parent,
-                new,
-                RenameFlags::NOREPLACE,
-            ) {
+            match renameat_with(&self.directory, old, &*parent, new, RenameFlags::NOREPLACE) {
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                    linkat(&self.directory, old, &*file.parent, new, AtFlags::empty())
+                    linkat(&self.directory, old, &*parent, new, AtFlags::empty())
                 }
                 result => result,
             }
@@ -319,45 +327,84 @@ fn has_content(file: &mut File, size: u64, content: &[u8]) -> bool {
 }
 
 /// Whether a link with this target, `depth` directories below the top of a tree, leads to a place in
-/// the tree.
+/// the tree, whatever other such links there are or will be.
+///
+/// `..` is allowed only at the beginning, where the directories above are real ones: what is above a
+/// name that comes before may be somewhere else, if that is a link.
 pub(crate) fn stays_below(depth: usize, target: &[u8]) -> bool {
     let target = Path::new(OsStr::from_bytes(target));
     if target.as_os_str().is_empty() || target.as_os_str().as_bytes().contains(&0) {
         return false;
     }
-    let mut depth = depth as i64;
-    for component in target.components() {
-        match component {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir => depth -= 1,
-            Component::RootDir | Component::Prefix(_) => return false,
+    let mut above = depth;
+    let mut named = false;
+    target.components().all(|component| match component {
+        Component::Normal(_) => {
+            named = true;
+            true
         }
-        if depth < 0 {
-            return false;
+        Component::CurDir => true,
+        Component::ParentDir if named || above == 0 => false,
+        Component::ParentDir => {
+            above -= 1;
+            true
         }
-    }
-    true
+        Component::RootDir | Component::Prefix(_) => false,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::StorageOptions;
     use super::*;
+    use crate::scratch_directory::ScratchDirectory;
 
     #[test]
     fn links_stay_below_the_directory() {
         let link = |depth, target: &str| stays_below(depth, target.as_bytes());
-        assert!(link(0, "b") && link(1, "../b") && link(2, "../../x/./y") && link(0, "x/.."));
+        assert!(link(0, "b") && link(1, "../b") && link(2, "../../x/./y"));
         for (depth, target) in [
             (0, "/etc/passwd"),
             (0, ".."),
             (0, "../x"),
             (1, "../../x"),
             (1, "x/../../../d"),
+            (3, "x/../y"),
             (0, ""),
             (0, "x\0y"),
         ] {
             assert!(!link(depth, target), "{depth} {target}");
+        }
+    }
+
+    /// Links that each stay below by their text, and together lead out; in either order.
+    #[test]
+    fn a_chain_of_links_does_not_lead_out() {
+        let link = |path: &str, target: &str| {
+            let entry = PackEntry {
+                path: path.into(),
+                metadata: Metadata::plain(Kind::Link),
+                content: target.as_bytes().to_vec().into(),
+            };
+            (path.parse::<RemotePath>().expect("a path"), entry)
+        };
+        let up = link("a/b/c/l", "../../..");
+        let out = link("m", "a/b/c/l/../../victim");
+        for chain in [[&up, &out], [&out, &up]] {
+            let scratch = ScratchDirectory::new();
+            let top = scratch.subdirectory("top");
+            std::fs::create_dir(scratch.path().join("victim")).expect("created");
+            let storage = Storage::open(&top, StorageOptions::default()).expect("opened");
+            let stage = storage.stage().expect("staged");
+            let mut directories = Directories::new();
+            let made =
+                chain.map(|(path, entry)| stage.write(path, entry, &mut directories).is_ok());
+            assert!(made.iter().filter(|made| **made).count() < 2, "{made:?}");
+            assert!(!top.join("m").join("anything").exists() && top.join("m").read_dir().is_err());
+            // What somebody else has linked to the outside is not followed either.
+            std::os::unix::fs::symlink("/", top.join("root")).expect("linked");
+            let (path, entry) = link("n", "root/etc");
+            assert!(stage.write(&path, &entry, &mut directories).is_err());
         }
     }
 }

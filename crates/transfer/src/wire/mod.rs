@@ -1,4 +1,4 @@
-//! The wire format, version 2: `whimbrel/2` in TLS's ALPN.
+//! The wire format, version 3: `whimbrel/3` in TLS's ALPN.
 //!
 //! The first bidirectional stream of a connection authenticates the client. Every request is a
 //! bidirectional stream of its own, which the client may open in the same flight; the server looks
@@ -16,7 +16,7 @@
 //!   HashRequest(a part of that)*      ->
 //!                                     <-  Hashes*               so that only what differs is sent
 //!   chunk streams, many at once       ->
-//!                                     <-  Written(offset)*      if the size is unknown
+//!                                     <-  Written(ranges)*      if the size is unknown
 //!   Finish(size, chunks, blake3)      ->
 //!                                     <-  Stored(bytes, blake3)       on disk under its name
 //! ```
@@ -68,9 +68,8 @@
 //! The server may send `Refused(reason, text)` instead of any answer. A message is
 //!
 //! ```text
-//! length  u32    of the rest, at most 2048 before Welcome and 65,536 after it
-//! kind    u8
-//! body
+//! length   u32    of the rest, at most 2048 before Welcome and 65,536 after it
+//! message         as postcard encodes it (<https://postcard.jamesmunns.com/wire-format>)
 //! ```
 //!
 //! and a chunk or pack stream is
@@ -80,11 +79,12 @@
 //! then `length` bytes; then the stream ends
 //! ```
 //!
-//! Numbers are big-endian. Bytes after the body are an error. A chunk stays within a block of 1
+//! The numbers of these two are big-endian. Bytes after a message are an error, and so is a list,
+//! a text or a number outside its limits. A chunk stays within a block of 1
 //! MiB. The content of a pack is described at [`PackEntry`].
 
 mod attributes;
-mod codec;
+mod bounds;
 mod message;
 mod pack;
 mod refusal;
@@ -93,15 +93,25 @@ mod tests;
 
 pub use attributes::{Attribute, FileTime, Kind, Metadata};
 pub(crate) use attributes::{MAX_ATTRIBUTES, MAX_VALUE};
-pub use codec::WireError;
-pub use message::{CheckedFile, Entry, Failure, Finish, Message, Put, Remote};
+pub use message::{CheckedFile, Entry, Failure, Finish, Message, Put, Remote, Unread};
 pub use pack::{MAX_PACK, PackEntry, PackReader};
 pub use refusal::{Reason, Refusal};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+/// Why bytes are not a message or pack.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a message is damaged: {0}")]
+pub struct WireError(String);
+
+impl From<postcard::Error> for WireError {
+    fn from(error: postcard::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// The protocol version.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// Maximum length of a message before the client is authenticated, without its length field, bytes.
 pub const MAX_FIRST_MESSAGE: usize = 2048;
 /// Maximum length of a message, without its length field, bytes.
@@ -109,6 +119,10 @@ pub const MAX_MESSAGE: usize = 64 << 10;
 /// Maximum number of ranges in [`Message::Accepted`], of hashes in a message, and of files in
 /// [`Message::Check`].
 pub const MAX_LIST: usize = 1024;
+/// Maximum length of a path, bytes.
+const MAX_PATH: usize = crate::path::RemotePath::MAX_LEN;
+/// Maximum length of a target's name, bytes.
+const MAX_TARGET: usize = 300;
 /// The target of a probe. No name of a configured target begins with `@`.
 pub const PROBE: &str = "@probe";
 /// Length of the header of a chunk stream, bytes.

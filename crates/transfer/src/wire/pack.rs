@@ -1,9 +1,9 @@
 //! Packs: many small files on one stream.
 
-use super::Metadata;
-use super::codec::{WireError, get_bytes, put_bytes, take};
-use crate::path::RemotePath;
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use super::bounds::at_most;
+use super::{MAX_PATH, Metadata, WireError};
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
 
 /// Maximum length of a pack, bytes: it fits a stream's window.
 pub const MAX_PACK: usize = 1 << 20;
@@ -11,8 +11,8 @@ pub const MAX_PACK: usize = 1 << 20;
 /// A file, directory or symbolic link in a pack.
 ///
 /// A pack begins with the BLAKE3 hash of the rest (32 bytes). Each entry is: the path below the
-/// tree's directory (length u16 and bytes), the metadata as in a message, the length of the content
-/// u32, and the content: a file's bytes, a link's target, nothing for a directory.
+/// tree's directory, the metadata and the length of the content, by postcard as in a message, and
+/// the content: a file's bytes, a link's target, nothing for a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackEntry {
     /// The path below the tree's directory.
@@ -29,9 +29,13 @@ impl PackEntry {
         if pack.is_empty() {
             pack.put_slice(&[0; 32]);
         }
-        put_bytes(pack, &self.path, RemotePath::MAX_LEN);
-        self.metadata.put(pack);
-        pack.put_u32(self.content.len() as u32);
+        let head = Head {
+            path: self.path.clone(),
+            metadata: self.metadata.clone(),
+            length: self.content.len() as u32,
+        };
+        let head = postcard::to_stdvec(&head).expect("memory takes all bytes");
+        pack.put_slice(&head);
         pack.put_slice(&self.content);
     }
 
@@ -39,6 +43,15 @@ impl PackEntry {
     pub fn encoded_len(path: usize, content: usize) -> usize {
         64 + path + content
     }
+}
+
+/// What precedes the content of an entry.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    #[serde(deserialize_with = "at_most::<MAX_PATH, _, _>")]
+    path: Vec<u8>,
+    metadata: Metadata,
+    length: u32,
 }
 
 /// Reads the entries of a pack.
@@ -69,16 +82,17 @@ impl PackReader {
 
     fn read(&mut self) -> Result<PackEntry, WireError> {
         let all = self.rest.clone();
-        let mut from = &all[..];
-        let path = get_bytes(&mut from, 0, RemotePath::MAX_LEN)?;
-        let metadata = Metadata::get(&mut from)?;
-        let length = from.try_get_u32()? as usize;
-        let content = all.slice_ref(take(&mut from, length)?);
-        self.rest = all.slice_ref(from);
+        let (head, rest) = postcard::take_from_bytes::<Head>(&all)?;
+        let cut = rest.split_at_checked(head.length as usize);
+        let (content, rest) = cut.ok_or_else(|| WireError("a pack is truncated".to_owned()))?;
+        if !head.metadata.is_valid() {
+            return Err(WireError("a value is outside its limits".to_owned()));
+        }
+        self.rest = all.slice_ref(rest);
         Ok(PackEntry {
-            path,
-            metadata,
-            content,
+            path: head.path,
+            metadata: head.metadata,
+            content: all.slice_ref(content),
         })
     }
 }

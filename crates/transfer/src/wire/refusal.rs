@@ -1,12 +1,14 @@
 //! Why a request was refused.
 
+use super::bounds::text;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// Maximum length of a refusal's text, bytes.
 pub(super) const MAX_TEXT: usize = 1024;
 
 /// Why the server refused a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Reason {
     /// The token is wrong.
@@ -43,49 +45,9 @@ pub enum Reason {
     Cancelled,
     /// The file changed while it was read.
     Changed,
-    /// A reason unknown to this version.
-    Other(u16),
 }
 
-/// The reasons and their numbers on the wire.
-const REASONS: [(Reason, u16); 17] = [
-    (Reason::Token, 1),
-    (Reason::Name, 2),
-    (Reason::Exists, 3),
-    (Reason::TooLarge, 4),
-    (Reason::DiskFull, 5),
-    (Reason::Busy, 6),
-    (Reason::Corrupt, 7),
-    (Reason::Protocol, 8),
-    (Reason::Stalled, 9),
-    (Reason::Stopping, 10),
-    (Reason::Internal, 11),
-    (Reason::Version, 12),
-    (Reason::Rights, 13),
-    (Reason::Quota, 14),
-    (Reason::Missing, 15),
-    (Reason::Cancelled, 16),
-    (Reason::Changed, 17),
-];
-
 impl Reason {
-    pub(super) fn number(self) -> u16 {
-        match self {
-            Self::Other(number) => number,
-            known => REASONS
-                .iter()
-                .find(|(r, _)| *r == known)
-                .map_or(0, |(_, n)| *n),
-        }
-    }
-
-    pub(super) fn from_number(number: u16) -> Self {
-        REASONS
-            .iter()
-            .find(|(_, n)| *n == number)
-            .map_or(Self::Other(number), |(r, _)| *r)
-    }
-
     /// Whether the same request may succeed later without anybody doing anything.
     pub fn is_temporary(self) -> bool {
         matches!(self, Self::Busy | Self::Stopping | Self::Stalled)
@@ -93,31 +55,39 @@ impl Reason {
 }
 
 /// A refusal with an explanation for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The reason, for a program.
     pub reason: Reason,
     /// The reason, for the user. At most 1024 bytes, without control characters.
+    #[serde(deserialize_with = "plain")]
     pub text: String,
 }
 
 impl Refusal {
     /// Creates a refusal. Text that is too long is cut; control characters become spaces.
     pub fn new(reason: Reason, text: impl Into<String>) -> Self {
-        let mut text: String = text
-            .into()
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
-        if text.len() > MAX_TEXT {
-            let cut = (0..=MAX_TEXT)
-                .rev()
-                .find(|i| text.is_char_boundary(*i))
-                .unwrap_or(0);
-            text.truncate(cut);
+        Self {
+            reason,
+            text: harmless(&text.into()),
         }
-        Self { reason, text }
     }
+}
+
+/// The text without control characters, at most [`MAX_TEXT`] bytes of it.
+fn harmless(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let mut length = 0;
+    let fits = |c: &char| {
+        length += c.len_utf8();
+        length <= MAX_TEXT
+    };
+    text.chars().map(plain).take_while(fits).collect()
+}
+
+/// A peer's text, which becomes as harmless as ours.
+fn plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(harmless(&text::<MAX_TEXT, D>(from)?))
 }
 
 impl fmt::Display for Refusal {
@@ -132,14 +102,14 @@ mod tests {
 
     #[test]
     fn a_refusal_is_short_and_free_of_control_characters() {
-        let refusal = Refusal::new(Reason::Other(77), "é\x1b[31m".repeat(1000));
+        let refusal = Refusal::new(Reason::Name, "é\x1b[31m".repeat(1000));
         assert!(refusal.text.len() <= MAX_TEXT && !refusal.text.contains('\x1b'));
-        assert_eq!(Reason::from_number(77), Reason::Other(77));
-        for (reason, number) in REASONS {
-            assert_eq!(
-                (reason.number(), Reason::from_number(number)),
-                (number, reason)
-            );
-        }
+        let hostile = Refusal {
+            reason: Reason::Name,
+            text: "a\x1b[31m".to_owned(),
+        };
+        let bytes = postcard::to_stdvec(&hostile).expect("encoded");
+        let read: Refusal = postcard::from_bytes(&bytes).expect("decoded");
+        assert_eq!(read.text, "a [31m");
     }
 }

@@ -37,7 +37,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
 }
 
 fn refusal() -> impl Strategy<Value = Refusal> {
-    (any::<u16>(), ".{0,300}").prop_map(|(n, text)| Refusal::new(Reason::from_number(n), text))
+    let reason = prop::sample::select(vec![Reason::Token, Reason::Quota, Reason::Changed]);
+    (reason, ".{0,300}").prop_map(|(reason, text)| Refusal::new(reason, text))
 }
 
 fn ranges() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -54,14 +55,18 @@ fn ranges() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 fn message() -> impl Strategy<Value = Message> {
-    let checked = (path(), any::<u64>(), time(), prop::option::of(hash())).prop_map(
-        |(path, size, modified, hash)| CheckedFile {
+    let checked = (
+        path(),
+        any::<u64>(),
+        time(),
+        prop::option::of(any::<[u8; 32]>()),
+    )
+        .prop_map(|(path, size, modified, hash)| CheckedFile {
             path,
             size,
             modified,
             hash,
-        },
-    );
+        });
     let entry =
         (path(), any::<u64>(), metadata(), path()).prop_map(|(path, size, metadata, target)| {
             Entry {
@@ -70,6 +75,7 @@ fn message() -> impl Strategy<Value = Message> {
                 target,
             }
         });
+    let unread = (path(), refusal()).prop_map(|(path, refusal)| Unread { path, refusal });
     let failure =
         || (any::<u32>(), refusal()).prop_map(|(index, refusal)| Failure { index, refusal });
     use prop::collection::vec as list;
@@ -92,7 +98,7 @@ fn message() -> impl Strategy<Value = Message> {
         (
             any::<[u8; 16]>(),
             path(),
-            prop::option::of(0..u64::MAX),
+            prop::option::of(any::<u64>()),
             metadata()
         )
             .prop_map(|(id, path, size, metadata)| Message::Put(Put {
@@ -107,7 +113,7 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(log, first, count)| Message::HashRequest { log, first, count }),
         (16u8..=44, any::<u64>(), list(any::<[u8; 32]>(), 0..5))
             .prop_map(|(log, first, hashes)| Message::Hashes { log, first, hashes }),
-        any::<u64>().prop_map(|offset| Message::Written { offset }),
+        ranges().prop_map(|ranges| Message::Written { ranges }),
         (any::<u64>(), any::<u64>(), hash())
             .prop_map(|(size, chunks, hash)| Message::Finish(Finish { size, chunks, hash })),
         (any::<u64>(), hash()).prop_map(|(bytes, hash)| Message::Stored { bytes, hash }),
@@ -118,8 +124,13 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<u64>(), list(failure(), 0..3))
             .prop_map(|(pack, failures)| Message::Packed { pack, failures }),
         (path(), any::<bool>()).prop_map(|(path, recursive)| Message::List { path, recursive }),
-        (list(entry, 0..4), any::<bool>())
-            .prop_map(|(entries, last)| Message::Entries { entries, last }),
+        (list(entry, 0..4), list(unread, 0..4), any::<bool>()).prop_map(
+            |(entries, unread, last)| Message::Entries {
+                entries,
+                unread,
+                last,
+            }
+        ),
         (path(), any::<bool>()).prop_map(|(path, recursive)| Message::Remove { path, recursive }),
         any::<u64>().prop_map(|count| Message::Removed { count }),
     ]
@@ -151,7 +162,7 @@ proptest! {
 
     #[test]
     fn any_bytes_decode_or_are_an_error(
-        kind in 0u8..24,
+        kind in 0u8..30,
         mut bytes in prop::collection::vec(any::<u8>(), 1..3000),
     ) {
         bytes[0] = kind;
@@ -212,12 +223,12 @@ proptest! {
 
 /// The format is fixed: a change here needs a new version.
 #[test]
-fn version_2_has_these_bytes() {
+fn version_3_has_these_bytes() {
     let hello = Message::Hello {
         version: VERSION,
         token: Token::from_bytes([7; 20]),
     };
-    let mut expected = vec![0, 0, 0, 23, 1, 0, 2];
+    let mut expected = vec![0, 0, 0, 22, 0, 3];
     expected.extend([7; 20]);
     assert_eq!(hello.encode(), expected);
     let put = Message::Put(Put {
@@ -225,16 +236,13 @@ fn version_2_has_these_bytes() {
         path: b"a/b".to_vec(),
         size: Some(0x0102),
         metadata: Metadata {
-            kind: Kind::File,
             mode: Some(0o644),
-            modified: None,
-            attributes: Vec::new(),
+            ..Metadata::plain(Kind::File)
         },
     });
-    let mut expected = vec![0, 0, 0, 46, 5];
+    let mut expected = vec![0, 0, 0, 30, 4];
     expected.extend([9; 16]);
-    expected.extend([0, 3, b'a', b'/', b'b', 0, 0, 0, 0, 0, 0, 1, 2]);
-    expected.extend([0, 1, 0xa4, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0]);
+    expected.extend([3, b'a', b'/', b'b', 1, 0x82, 2, 0, 1, 0xa4, 3, 0, 0]);
     assert_eq!(put.encode(), expected);
     let header = ChunkHeader {
         transfer: 1,
@@ -245,4 +253,34 @@ fn version_2_has_these_bytes() {
         header.encode()[..],
         [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3]
     );
+}
+
+/// Lists, texts and numbers beyond their limits are errors, however they are encoded.
+#[test]
+fn what_a_peer_chooses_is_bounded() {
+    let body = |message: &Message| message.encode()[4..].to_vec();
+    let needed = vec![true; MAX_LIST + 1];
+    assert!(Message::decode(&body(&Message::Need { needed })).is_err());
+    let path = vec![b'a'; MAX_PATH + 1];
+    assert!(Message::decode(&body(&Message::Get { path })).is_err());
+    // A list that announces 2^32 elements and has none.
+    assert!(Message::decode(&[15, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
+    for (log, first, count) in [
+        (15, 0, 1),
+        (45, 0, 1),
+        (16, 0, 0),
+        (16, 0, 1025),
+        (16, u64::MAX, 1),
+    ] {
+        let request = Message::HashRequest { log, first, count };
+        assert!(Message::decode(&body(&request)).is_err());
+    }
+    for ranges in [
+        vec![(1, 1)],
+        vec![(2, 1)],
+        vec![(5, 7), (1, 3)],
+        vec![(1, 3), (3, 4)],
+    ] {
+        assert!(Message::decode(&body(&Message::Written { ranges })).is_err());
+    }
 }

@@ -112,7 +112,7 @@ async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
     let text = error.to_string();
     assert!(matches!(error, Error::UnknownServer { .. }));
     assert!(
-        text.contains(&format!("--fingerprint {}", service.identity.fingerprint())),
+        text.contains(&service.identity.fingerprint().to_string()),
         "{text}"
     );
     upload(options("a", Some(service.identity.fingerprint())))

@@ -138,7 +138,7 @@ async fn files_are_listed_got_and_removed_over_tcp() {
     upload(options.clone()).await.expect("stored");
     let never = std::future::pending::<()>;
     let entries = list(options.client.clone(), None, false).await;
-    assert_eq!(entries.expect("allowed").len(), 1);
+    assert_eq!(entries.expect("allowed").entries.len(), 1);
     let name = || whimbrel_transfer::RemotePath::new(b"data").expect("a name");
     let here = scratch.subdirectory("got");
     let what = GetOptions {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use whimbrel_transfer::{
-    Error, Outcome, Progress, Reason, Report, Retry, SendOptions, Update, transfer,
+    Error, Outcome, Progress, Reason, Report, Retry, SendOptions, SendSource, Update, transfer,
 };
 use whimbrel_units::{Duration as Span, Rate};
 
@@ -416,5 +416,40 @@ async fn a_transfer_beyond_the_places_waits_and_is_told() {
     second.result.expect("stored");
     assert_eq!(positions, [1]);
     first.await.expect("no panic").result.expect("stored");
+    service.stop().await;
+}
+
+/// The receiver of the next attempt has most of the stream already, so what it writes does not begin
+/// with the first byte. What the sender keeps must become free nevertheless.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_stream_goes_on_after_a_restart_of_the_server() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let (address, directory) = (service.address, service.directory.clone());
+    let file = scratch.file("stream", 130 << 20);
+    let mut options = service.options(&file);
+    options.source = SendSource::stream(fs::File::open(&file).expect("a file"));
+    options.name = Some("stream".to_owned());
+    options.client.retry = Some(Retry {
+        limit: Some(Span::from_secs(40)),
+        from_start: false,
+    });
+    let (news, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let sending = tokio::spawn(async move {
+        let watch = move |update| drop(news.send(update));
+        transfer(options, watch, std::future::pending()).await
+    });
+    let passes = |update: &Update| matches!(update, Update::Progress(p) if p.bytes > 8 << 20);
+    while !passes(&heard.recv().await.expect("it goes on")) {}
+    service.stop().await;
+    let service = Service::listening(&scratch, address);
+    let report = tokio::time::timeout(TEST_TIMEOUT, sending).await;
+    let report = report.expect("in time").expect("no panic");
+    assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+    assert!(
+        report.retries >= 1 && report.resumed_bytes > 0,
+        "{report:?}"
+    );
+    assert!(fs::read(&file).ok() == fs::read(directory.join("stream")).ok());
     service.stop().await;
 }

@@ -452,12 +452,13 @@ async fn files_are_listed_and_removed() {
     let options = || service.client();
     let path = |text: &str| text.parse::<RemotePath>().expect("a path");
     let all = list(options(), None, true).await.expect("listed");
-    assert_eq!(all.len(), content(&service.directory).len());
+    assert_eq!(all.entries.len(), content(&service.directory).len());
     let some = list(options(), Some(path("tree/a")), false)
         .await
         .expect("listed");
     assert!(
-        some.iter()
+        some.entries
+            .iter()
             .any(|entry| entry.path == b"small" && entry.remote.size == 5)
     );
     let Err(Error::Refused(refusal)) = list(options(), Some(path("none")), false).await else {
@@ -501,5 +502,70 @@ async fn without_the_right_nothing_is_read_or_removed() {
         assert_eq!(refusal.reason, Reason::Rights);
     }
     assert_eq!(file_names(&service.directory), ["secret"]);
+    service.stop().await;
+}
+
+/// What cannot be got is named: a transfer that leaves it out is not complete.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_no_client_can_use_are_reported() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let folder = service.directory.join("folder");
+    fs::create_dir_all(&folder).expect("created");
+    for name in ["good", "bad\nname", ".whimbrel-mine"] {
+        fs::write(folder.join(name), "x").expect("written");
+    }
+    let listing = list(service.client(), None, true).await.expect("listed");
+    let unread = listing.unread.iter().map(|unread| unread.path.clone());
+    let expected = [&b"folder/.whimbrel-mine"[..], b"folder/bad\nname"];
+    assert_eq!(unread.collect::<Vec<_>>(), expected);
+    assert_eq!(listing.entries.len(), 2);
+    let report = fetched(&service, &["folder"], &scratch.subdirectory("here"), false).await;
+    assert_eq!(report.failures.len(), 2, "{report:?}");
+    assert_eq!(report.outcome, Outcome::NotStored);
+    // A client leaves its own such files out, and says so.
+    let tree = everything(&service, &[&folder]);
+    let report = sent(tree).await;
+    let skipped = |(path, _): &(String, String)| path.ends_with("/.whimbrel-mine");
+    assert!(report.skipped.iter().any(skipped), "{report:?}");
+    service.stop().await;
+}
+
+/// Directories of the tree in [`with_few_descriptors`], each with a file.
+const FOLDERS: usize = 600;
+
+#[test]
+fn a_wide_tree_needs_few_descriptors() {
+    let run = "ulimit -n 200 && exec \"$0\" --exact trees::with_few_descriptors --ignored";
+    let status = std::process::Command::new("sh")
+        .args(["-c", run])
+        .arg(std::env::current_exe().expect("this"))
+        .status();
+    assert!(status.expect("it runs").success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "run by a_wide_tree_needs_few_descriptors, with a limit of its own"]
+async fn with_few_descriptors() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let top = scratch.subdirectory("wide");
+    for n in 0..FOLDERS {
+        fs::create_dir(top.join(n.to_string())).expect("created");
+        fs::write(top.join(n.to_string()).join("file"), n.to_string()).expect("written");
+    }
+    let report = sent(everything(&service, &[&top])).await;
+    assert!(report.error.is_none(), "{:?}", report.error);
+    assert_eq!(
+        (report.sent_files, report.failures.len()),
+        (FOLDERS as u64, 0)
+    );
+    let listing = list(service.client(), None, true).await.expect("listed");
+    assert_eq!(listing.entries.len(), 1 + 2 * FOLDERS);
+    assert!(listing.unread.is_empty());
+    let here = scratch.subdirectory("here");
+    let report = fetched(&service, &["wide"], &here, false).await;
+    assert_eq!(report.outcome, Outcome::Stored, "{report:?}");
+    assert_eq!(content(&here).len(), 1 + 2 * FOLDERS);
     service.stop().await;
 }

@@ -10,6 +10,10 @@ use whimbrel_units::Duration as Span;
 /// The IP packet that carries QUIC's smallest handshake over IPv4 and over IPv6, bytes.
 const NEEDED: [u32; 2] = [1228, 1248];
 
+/// What to tell the user of a server that does not know our application protocol.
+pub(super) const OTHER_VERSION: &str =
+    "speaks another version of Whimbrel's protocol; update the older of the two programs";
+
 /// Why one address cannot be reached.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -62,8 +66,10 @@ impl Failure {
             Self::Silence(_, Answer::Small) => {
                 let needed = NEEDED[usize::from(ip.is_ipv6())];
                 format!(
-                    "{address} answers small packets but none of {needed} bytes, which QUIC needs; \
-                     raise the MTU of the link, tunnel or VPN to {needed} or more"
+                    "{address} answers small packets but none of {needed} bytes, which QUIC needs: \
+                     raise the MTU of the link, tunnel or VPN to {needed} or more. Or the server \
+                     lets few clients of this address in, because many others there have no valid \
+                     token: try again in a minute"
                 )
             }
             Self::Silence(after, Answer::None) => format!(
@@ -78,9 +84,22 @@ impl Failure {
                      minute"
                 )
             }
+            Self::Connection(error) if is_other_version(error) => {
+                format!("{address} {OTHER_VERSION}")
+            }
             Self::Connection(error) => format!("{address}: {}", close::text(error)),
             Self::Tcp(why) | Self::TcpAnswer(why) | Self::Local(why) => why.clone(),
         }
+    }
+}
+
+/// Whether the server does not know our application protocol (RFC 7301 section 3.2: alert 120).
+fn is_other_version(error: &ConnectionError) -> bool {
+    let alert = TransportErrorCode::crypto(120);
+    match error {
+        ConnectionError::ConnectionClosed(closed) => closed.error_code == alert,
+        ConnectionError::TransportError(error) => error.code == alert,
+        _ => false,
     }
 }
 

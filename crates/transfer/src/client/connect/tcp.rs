@@ -1,6 +1,6 @@
 //! Connects over TLS and TCP, where UDP is blocked.
 
-use super::failure::Failure;
+use super::failure::{Failure, OTHER_VERSION};
 use super::race::Failed;
 use super::{Connected, Dial};
 use crate::connection::close;
@@ -64,6 +64,12 @@ impl Dial<'_> {
             .connect(name, stream)
             .await
             .map_err(|error| {
+                let tls = error.get_ref().and_then(|e| e.downcast_ref());
+                if let Some(rustls::Error::AlertReceived(alert)) = tls
+                    && *alert == rustls::AlertDescription::NoApplicationProtocol
+                {
+                    return failed(&pin, format!("{address} {OTHER_VERSION}"));
+                }
                 let text = format!("TCP port {port} answers, but not as a server of Whimbrel does");
                 failed(&pin, format!("{text}: {error}"))
             })?;

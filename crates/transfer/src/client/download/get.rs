@@ -6,7 +6,7 @@
 use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};
 use crate::client::attempts::{Attempts, Task};
-use crate::client::listing::entries;
+use crate::client::listing::{Listing, entries};
 use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
 use crate::client::summary::goodput;
@@ -16,8 +16,8 @@ use crate::connection::{framing, parameters};
 use crate::error::Error;
 use crate::file_receiver::Receiver;
 use crate::file_sender::SMALL;
-use crate::path::RemotePath;
-use crate::storage::{Directories, KeepFree, Lock, Side, Storage, StorageOptions, busy, hash_file};
+use crate::path::{RemotePath, printable};
+use crate::storage::{Directories, Lock, Storage, StorageOptions, busy, hash_file};
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
@@ -95,9 +95,7 @@ pub async fn get(
 ) -> GetReport {
     let storage_options = StorageOptions {
         overwrite: options.overwrite,
-        keep_free: KeepFree::Share,
-        keep_partial: Duration::from_secs(7 * 24 * 3600),
-        side: Side::Client,
+        ..StorageOptions::default()
     };
     let counts = Arc::<Counts>::default();
     let shown = Arc::clone(&counts);
@@ -201,7 +199,14 @@ impl Get {
     async fn find(&mut self, session: &ClientSession) -> Result<Vec<Item>, Error> {
         let mut items = Vec::new();
         for path in self.options.paths.clone() {
-            let found = entries(session, Some(&path), true).await?;
+            let Listing {
+                entries: found,
+                unread,
+            } = entries(session, Some(&path), true).await?;
+            for left_out in unread {
+                let name = format!("{path}/{}", printable(&left_out.path));
+                self.failures.push((name, left_out.refusal.text));
+            }
             let top = RemotePath::new(path.file_name().as_encoded_bytes());
             let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
             let is_file = matches!(&found[..], [entry] if entry.path.is_empty());
@@ -231,8 +236,7 @@ impl Get {
                         items.push(Item::new(from, to, remote.size, remote.metadata, target));
                     }
                     (Err(e), _) | (_, Err(e)) => {
-                        self.failures
-                            .push((crate::path::printable(&below), e.to_string()));
+                        self.failures.push((printable(&below), e.to_string()));
                     }
                 }
             }

@@ -13,14 +13,18 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 /// Paths in one request, at most.
 const PATHS: usize = 500;
-/// Packs that wait to be written.
+/// Packs that wait to be named.
 const WRITTEN: usize = 16;
+/// Packs that are read at once; the others wait in the connection's window.
+const READING: usize = 64;
+/// Packs that are written at once.
+const WRITERS: usize = 4;
 
 /// What became of a file.
 pub(super) enum Outcome {
@@ -87,6 +91,7 @@ pub(super) async fn get_small(
     let mut finish: Option<Finish> = None;
     let mut stored_packs = 0;
     let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
+    let writers = Arc::new(Semaphore::new(WRITERS));
     let mut control = Control::new(&mut receive);
     tokio::pin!(asking);
     let mut asked = None;
@@ -97,12 +102,14 @@ pub(super) async fn get_small(
             break;
         }
         tokio::select! {
-            Some(stream) = packs.recv() => {
+            Some(stream) = packs.recv(), if tasks.len() < READING => {
                 let (storage, counts) = (storage.clone(), Arc::clone(counts));
                 let (index, items) = (Arc::clone(&index), Arc::clone(&locals));
                 let (stage, written) = (Arc::clone(&stage), written.clone());
+                let writers = Arc::clone(&writers);
                 tasks.spawn(async move {
                     let pack = receive_pack(stream).await?;
+                    let _writer = writers.acquire().await;
                     let work = spawn_blocking(move || {
                         write(&storage, &stage, pack, &index, &items, &counts)
                     });

@@ -14,10 +14,11 @@ use crate::file_sender::{
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Metadata, Put, Reason};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use whimbrel_units::Rate;
 
 /// A file that changes while it is sent is sent again so many times.
@@ -27,12 +28,35 @@ const CHANGES: u32 = 3;
 const STDIN: &str = "standard input";
 
 /// Where the content of a file comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum SendSource {
     /// A file of this computer.
     File(PathBuf),
-    /// Standard input, which has no name of its own.
-    Stdin,
+    /// What can be read once, such as standard input. It has no name of its own.
+    Stream(StreamReader),
+}
+
+/// A stream to be sent.
+#[derive(Clone)]
+pub struct StreamReader(Arc<Mutex<Option<Box<dyn Read + Send>>>>);
+
+impl std::fmt::Debug for StreamReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StreamReader")
+    }
+}
+
+impl SendSource {
+    /// A stream of unknown length.
+    pub fn stream(reader: impl Read + Send + 'static) -> Self {
+        let reader: Box<dyn Read + Send> = Box::new(reader);
+        Self::Stream(StreamReader(Arc::new(Mutex::new(Some(reader)))))
+    }
+
+    /// Standard input.
+    pub fn stdin() -> Self {
+        Self::stream(std::io::stdin())
+    }
 }
 
 /// Options of [`send()`].
@@ -196,8 +220,11 @@ impl Job {
                 open_regular(file)?;
                 (file.clone(), None)
             }
-            SendSource::Stdin => {
-                let stream = StreamSource::new(Box::new(std::io::stdin()));
+            SendSource::Stream(StreamReader(reader)) => {
+                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                let used = || std::io::Error::other("it was read already");
+                let reader = reader.take().ok_or_else(used);
+                let stream = StreamSource::new(reader.map_err(Error::file(STDIN, "read"))?);
                 (PathBuf::from(STDIN), Some(Arc::new(Source::Stream(stream))))
             }
         };
@@ -308,7 +335,7 @@ fn remote_name(options: &SendOptions, file: &Path) -> Result<RemotePath, Error> 
     let name = match (&options.name, &options.source) {
         (Some(name), _) => name.as_bytes(),
         (None, SendSource::File(file)) => file.file_name().unwrap_or_default().as_bytes(),
-        (None, SendSource::Stdin) => b"",
+        (None, SendSource::Stream(_)) => b"",
     };
     RemotePath::new(name).map_err(|e| Error::file(file, "send")(std::io::Error::other(e)))
 }

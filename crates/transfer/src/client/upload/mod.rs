@@ -8,5 +8,5 @@
 mod file;
 mod tree;
 
-pub use file::{Report, SendOptions, SendSource, send, transfer};
+pub use file::{Report, SendOptions, SendSource, StreamReader, send, transfer};
 pub use tree::{Filter, TreeOptions, TreeReport, send_tree};

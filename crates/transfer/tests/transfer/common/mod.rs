@@ -14,9 +14,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use whimbrel_transfer::users::Rights;
-use whimbrel_transfer::wire::Entry;
 use whimbrel_transfer::{
-    ClientOptions, Error, Event, Identity, Limits, ListOptions, QlogFolder, RemotePath,
+    ClientOptions, Error, Event, Identity, Limits, ListOptions, Listing, QlogFolder, RemotePath,
     RemoveOptions, Report, SendOptions, SendSource, ServeOptions, Server, ServerAddress, Summary,
     send, transfer,
 };
@@ -242,7 +241,7 @@ pub async fn list(
     client: ClientOptions,
     path: Option<RemotePath>,
     recursive: bool,
-) -> Result<Vec<Entry>, Error> {
+) -> Result<Listing, Error> {
     let options = ListOptions {
         client,
         path,

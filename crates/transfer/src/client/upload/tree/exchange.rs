@@ -175,7 +175,7 @@ impl TreeJob {
             let local = item.local.clone();
             let hashed = spawn_blocking(move || hash(&local));
             let (size, hash) = hashed.await.map_err(|_| Error::Stopped)??;
-            (file.size, file.hash) = (size, Some(hash));
+            (file.size, file.hash) = (size, Some(*hash.as_bytes()));
         }
         Ok(file)
     }

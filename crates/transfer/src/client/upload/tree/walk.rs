@@ -159,10 +159,13 @@ impl Tree<'_> {
         }
         names.sort();
         for name in names {
+            let path = local.join(&name);
             if name.as_bytes().starts_with(RESERVED) {
+                let shown = printable(path.as_os_str().as_bytes());
+                let why = "names that begin with `.whimbrel-` are the server's own";
+                self.walk.skipped.push((shown, why.to_owned()));
                 continue;
             }
-            let path = local.join(&name);
             match fs::symlink_metadata(&path) {
                 Ok(metadata) => self.visit(&path, &below.join(&name), &metadata),
                 // It was removed meanwhile.
