@@ -1,5 +1,4 @@
-//! Headless Chromium with a fresh profile and one page, for tests of the report's page and for
-//! `examples/pictures.rs`.
+//! Headless Chromium with a fresh profile and one page, for tests of the report's page.
 
 mod input;
 
