@@ -67,8 +67,8 @@ pub trait Presentation {
     /// If threads cannot be started.
     fn run<'a>(&self, scenario: &'a Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'a>>>;
 
-    /// The rows of the table, in its order; an algorithm that must not share a network has a
-    /// [mark](whimbrel_study::table_rows::MARK).
+    /// The rows of the table, in its order; those of an algorithm that must not share a network say
+    /// so ([`Row::harmful`]).
     fn rows(&self, runs: &[Run<'_>]) -> Vec<Row>;
 
     /// What qualifies the table, in sentences.

@@ -15,6 +15,8 @@ pub struct Row {
     pub parameters: Vec<Parameter>,
     /// The controller of these flows, `udp` for UDP; of a path, `└` and its route.
     pub controller: String,
+    /// The algorithm must not share a network: beside it, others keep too little.
+    pub harmful: bool,
     /// Number of flows.
     pub flows: usize,
     /// Total goodput of these flows, bits per second of the run.
@@ -156,6 +158,7 @@ fn row(runs: &[Run<'_>], group: Group<'_>) -> Option<Row> {
     Some(Row {
         parameters: first.point.parameters().to_vec(),
         controller: group.controller.to_owned(),
+        harmful: false,
         flows: first.outcome.flows.iter().filter(|f| group.has(f)).count(),
         goodput: over(&|run, flows| Some(goodput(run, flows)))?,
         neighbours: group.flows.and_then(|_| {
@@ -241,7 +244,7 @@ fn routes(run: &Run<'_>, group: Group<'_>) -> Vec<RouteKey> {
     let mut all: Vec<RouteKey> = Vec::new();
     let flows = run.outcome.flows.iter().filter(|f| group.has(f));
     for (path, outcome) in flows.flat_map(|f| f.paths.iter().enumerate()) {
-        let key = (path, shared_name(&outcome.route));
+        let key = (path, outcome.written_route.clone());
         if !all.contains(&key) {
             all.push(key);
         }
@@ -253,7 +256,7 @@ fn routes(run: &Run<'_>, group: Group<'_>) -> Vec<RouteKey> {
 fn paths<'a>(run: &'a Run<'_>, group: Group<'_>, (path, route): &RouteKey) -> Vec<&'a PathOutcome> {
     let flows = run.outcome.flows.iter().filter(|f| group.has(f));
     let paths = flows.filter_map(|f| f.paths.get(*path));
-    paths.filter(|p| shared_name(&p.route) == *route).collect()
+    paths.filter(|p| p.written_route == *route).collect()
 }
 
 /// The messages of flows, if all flows have messages.
@@ -277,6 +280,7 @@ fn path_row(runs: &[Run<'_>], group: Group<'_>, key: &RouteKey) -> Option<Row> {
     Some(Row {
         parameters: first.point.parameters().to_vec(),
         controller: format!("└ {}", key.1),
+        harmful: false,
         flows: paths(first, group, key).len(),
         goodput: over(&|run, paths| {
             let brought: f64 = paths.iter().map(|p| p.brought.get() as f64).sum();
@@ -313,18 +317,6 @@ fn path_row(runs: &[Run<'_>], group: Group<'_>, key: &RouteKey) -> Option<Row> {
         completion: None,
         path_changes: over(&|_, paths| mean(paths.iter().map(|p| p.path_changes))),
     })
-}
-
-/// A route as the scenario names it: `access*` for `access*[3]`, a flow's own copy.
-fn shared_name(route: &str) -> String {
-    let links = route.split(" > ");
-    let links: Vec<String> = links
-        .map(|link| match link.split_once("*[") {
-            Some((name, _)) => format!("{name}*"),
-            None => link.to_owned(),
-        })
-        .collect();
-    links.join(" > ")
 }
 
 /// A measure of the decisions on losses, over those runs in which there were any.

@@ -166,8 +166,10 @@ pub struct StreamOutcome {
 /// One path of a multipath connection: its subflow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PathOutcome {
-    /// The links of its route: `home > wifi`.
+    /// The links of its route: `home > wifi`, `access*[3] > wifi`.
     pub route: String,
+    /// Its route as the scenario writes it, the same for all flows: `access* > wifi`.
+    pub written_route: String,
     /// Data that arrived on it before it arrived on any other path, in order or not. The sum over
     /// all paths is the data that arrived.
     pub brought: Bytes,
@@ -263,6 +265,8 @@ pub struct AatpOutcome {
 pub struct DestinationOutcome {
     /// Its name in the network.
     pub name: String,
+    /// It is a flow's own.
+    pub is_copy: bool,
     /// Weighted fairness of its flows, mean over the time in which it had any; 1 if it had none.
     pub mean_fairness: f64,
     /// Its state over time, if the run was sampled.
@@ -540,6 +544,8 @@ pub struct Distribution {
 pub struct LinkOutcome {
     /// Its name in the network.
     pub name: String,
+    /// It is a flow's own copy of a link.
+    pub is_copy: bool,
     /// Its counters.
     pub counters: whimbrel_net::Counters,
     /// Utilization: the fraction of the run during which it was serving packets.

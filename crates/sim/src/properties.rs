@@ -274,6 +274,7 @@ fn network() -> impl Strategy<Value = Network> {
         });
         let name = |i: usize, spec: &LinkSpec| NamedLink {
             name: format!("link {i}"),
+            copy_of: None,
             spec: spec.clone(),
             on_channel: None,
         };
@@ -331,6 +332,7 @@ fn network() -> impl Strategy<Value = Network> {
             channels,
             destinations: vec![Destination {
                 name: "node".to_owned(),
+                is_copy: false,
                 adapter: Adapter::default(),
                 bandwidth: None,
             }],

@@ -34,6 +34,7 @@ fn link(name: &str) -> NamedLink {
     };
     NamedLink {
         name: name.to_owned(),
+        copy_of: None,
         spec,
         on_channel: None,
     }
@@ -46,6 +47,7 @@ fn path(controller: &str, packets: u64) -> Network {
         channels: Vec::new(),
         destinations: vec![Destination {
             name: "node".to_owned(),
+            is_copy: false,
             adapter: Adapter::default(),
             bandwidth: None,
         }],

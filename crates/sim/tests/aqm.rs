@@ -25,6 +25,7 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
     let managed = setting.resolve(&service, ms(100.0), Bytes::new(1500));
     NamedLink {
         name: name.to_owned(),
+        copy_of: None,
         spec: LinkSpec {
             aqm: managed.expect("it fits"),
             service,

@@ -33,6 +33,7 @@ fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
 fn network(controller: &str, size: Option<u64>, paths: &[LinkSpec]) -> Network {
     let link = |name: String, spec: &LinkSpec| NamedLink {
         name,
+        copy_of: None,
         spec: spec.clone(),
         on_channel: None,
     };

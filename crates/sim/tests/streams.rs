@@ -27,6 +27,7 @@ fn near(found: Duration, expected: f64) -> bool {
 fn network(controller: &str, streams: Streams) -> Network {
     let link = |name: &str| NamedLink {
         name: name.to_owned(),
+        copy_of: None,
         spec: LinkSpec {
             service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(10_000_000))),
             delay: Delay::constant(ms(50.0)),

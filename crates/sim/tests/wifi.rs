@@ -18,6 +18,7 @@ fn mbit(rate: f64) -> Rate {
 fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     let link = |name: &str, side| NamedLink {
         name: name.to_owned(),
+        copy_of: None,
         spec: LinkSpec {
             service: ServiceSpec::Unlimited,
             delay: Delay::constant(Duration::from_micros(1)),

@@ -2,7 +2,7 @@
 
 use crate::compare::{Tested, goodput};
 use crate::runs::{over_time, run_first_seeds};
-use crate::table_rows::{MARK, others};
+use crate::table_rows::others;
 use crate::{Error, Observer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -116,10 +116,7 @@ pub fn page(
 /// with one algorithm.
 fn summary(rows: &[Row]) -> String {
     let mut bests: Vec<&Row> = Vec::new();
-    let allowed: Vec<&Row> = rows
-        .iter()
-        .filter(|row| !row.controller.ends_with(MARK))
-        .collect();
+    let allowed: Vec<&Row> = rows.iter().filter(|row| !row.harmful).collect();
     for row in allowed.iter().copied() {
         if bests.last().is_none_or(|last| others(last) != others(row)) {
             bests.push(row);

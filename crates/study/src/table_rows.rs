@@ -6,9 +6,6 @@ use whimbrel_report::figures::is_controller;
 use whimbrel_report::{Row, rows, rows_of};
 use whimbrel_sim::sweep::Run;
 
-/// The mark behind the name of an algorithm that must not share a network.
-pub const MARK: &str = " !";
-
 /// The rows of a table, the highest goodput of each path first: of the flows under test, or of all
 /// if nothing is beside them.
 pub fn table_rows(tested: Option<&Tested>, runs: &[Run<'_>]) -> Vec<Row> {

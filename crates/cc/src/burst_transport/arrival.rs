@@ -54,6 +54,7 @@ pub struct Arrival {
     first: Passage,
     last: Passage,
     newest_at: Time,
+    instants: u32,
 }
 
 impl Arrival {
@@ -77,6 +78,7 @@ impl Arrival {
             first: passage,
             last: passage,
             newest_at: now,
+            instants: 0,
         };
         arrival.add(now, packet);
         Some(arrival)
@@ -92,6 +94,9 @@ impl Arrival {
             return false;
         }
         self.received += 1;
+        // Packets that are closer than half of their spacing at departure arrived together.
+        let near = self.interval / u64::from(2 * self.count);
+        self.instants += u32::from(self.received == 1 || now.since(self.newest_at) > near);
         self.newest_at = now;
         let passage = Passage {
             index,
@@ -120,6 +125,11 @@ impl Arrival {
     /// Packets that arrived, each counted once.
     pub fn received(&self) -> u32 {
         self.received
+    }
+
+    /// Instants at which packets arrived: fewer than packets if the network delivers them in lumps.
+    pub fn instants(&self) -> u32 {
+        self.instants
     }
 
     /// Whether its last packet has arrived.

@@ -9,28 +9,31 @@
 //! |---|---|
 //! | sender | [`Departures`]: size (6) and pace of a burst |
 //! | sender | [`SpanNoise`]: the noise of Jitter Ratios on the path |
+//! | receiver | [`Receiver`]: when a burst or a train is over |
 //! | receiver | [`Trains`]: the bandwidth of the path (3) (4) |
 //! | receiver | [`Arrival`]: what has arrived of a burst, its spans (10), and V (21) |
 //! | receiving node | [`Node`]: the shares of all flows that end there (20) to (25) |
 //!
 //! The congestion control algorithms are `aatp` and `enhanced-aatp` of the
-//! [`registry`](crate::registry). A transport calls [`Controller::on_bandwidth`], plans a burst by
-//! [`Controller::burst_plan`], and calls [`Controller::on_burst`] with each report.
+//! [`registry`](crate::registry). A transport calls [`BurstController::on_bandwidth`], plans a burst
+//! by [`BurstController::plan`], and calls [`BurstController::on_burst`] with each report.
 //!
 //! Peers are hostile: every count, index, time and rate that a peer chooses is bounded here.
 //!
-//! [`Controller::on_bandwidth`]: crate::Controller::on_bandwidth
-//! [`Controller::burst_plan`]: crate::Controller::burst_plan
-//! [`Controller::on_burst`]: crate::Controller::on_burst
+//! [`BurstController::on_bandwidth`]: crate::BurstController::on_bandwidth
+//! [`BurstController::plan`]: crate::BurstController::plan
+//! [`BurstController::on_burst`]: crate::BurstController::on_burst
 
 mod arrival;
 mod departures;
 mod node;
 mod noise;
+mod receiver;
 pub mod trains;
 
 pub use arrival::{Arrival, BurstPacket, MAX_PACKETS};
 pub use departures::Departures;
 pub use node::{Granted, MAX_MEMBERS, Member, Node, SILENCE};
 pub use noise::SpanNoise;
+pub use receiver::{ArrivedBurst, Receiver};
 pub use trains::{Trains, bounded_rate};

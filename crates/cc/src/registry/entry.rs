@@ -94,6 +94,13 @@ pub struct Look {
     pub colour: usize,
 }
 
+impl Look {
+    /// The look of an entry.
+    pub(crate) const fn of(rank: usize, colour: usize) -> Option<Self> {
+        Some(Self { rank, colour })
+    }
+}
+
 /// One algorithm of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {

@@ -11,7 +11,7 @@ use whimbrel_sim::sweep::{self, Run};
 use whimbrel_study::compare::{Comparison, Request};
 use whimbrel_study::neighbours::{SharedPath, TOLERABLE};
 use whimbrel_study::runs::run_all;
-use whimbrel_study::table_rows::{MARK, table_rows};
+use whimbrel_study::table_rows::table_rows;
 use whimbrel_study::transport::{Transport, carriers};
 
 /// A relative difference between two transports that is worth a word.
@@ -65,9 +65,7 @@ impl Presentation for Shown<'_> {
     fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
         let mut rows = table_rows(self.request.tested().as_ref(), runs);
         for row in &mut rows {
-            if self.comparison.harmful.contains_key(&row.controller) {
-                row.controller += MARK;
-            }
+            row.harmful = self.comparison.harmful.contains_key(&row.controller);
         }
         rows
     }
@@ -153,7 +151,7 @@ fn harm(harmful: &BTreeMap<String, f64>) -> Option<String> {
 fn carried(rows: &[Row]) -> Vec<String> {
     let mut by_carrier: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in rows {
-        let name = row.controller.trim_end_matches(MARK);
+        let name = row.controller.as_str();
         if let Ok(spec) = name.parse::<Spec>() {
             let carrier = carriers(&spec);
             let carrier = carrier.split(" (").next().unwrap_or_default().to_owned();

@@ -20,7 +20,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
     let (links, channels) = network
         .map(|network| (network.links, network.channels))
         .unwrap_or_default();
-    let shared = |link: &&NamedLink| !link.name.contains("*[") && !link.name.ends_with(REVERSE);
+    let shared = |link: &&NamedLink| link.copy_of.is_none() && !link.name.ends_with(REVERSE);
     let names: Vec<&str> = links
         .iter()
         .filter(shared)

@@ -147,6 +147,7 @@ mod tests {
         };
         DestinationOutcome {
             name: "client".to_owned(),
+            is_copy: false,
             mean_fairness: 1.0,
             samples: fairness.iter().enumerate().map(sample).collect(),
         }

@@ -471,6 +471,7 @@ fn convergence_is_that_of_the_slowest_node() {
     let scenario = points(SCENARIO);
     let node = |fair_from| DestinationOutcome {
         name: "client".to_owned(),
+        is_copy: false,
         mean_fairness: 0.75,
         samples: (1..=10)
             .map(|s| DestinationSample {

@@ -13,7 +13,7 @@ use super::message::{Grant, MAX_REPORTS, Message, Report, Share};
 use super::node::Membership;
 use std::collections::VecDeque;
 use std::time::Instant;
-use whimbrel_cc::burst_transport::{Arrival, BurstPacket, Trains, trains::TRAINS};
+use whimbrel_cc::burst_transport::{Arrival, BurstPacket, Receiver, trains::TRAINS};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_units::{Bytes, Duration, Time};
 
@@ -29,10 +29,7 @@ pub(crate) struct Collector {
     packet: Bytes,
     /// An opening that waits for the application's admission.
     opening: Option<(u8, u16)>,
-    trains: Trains,
-    arriving: Option<Arriving>,
-    /// The first burst that has not been reported.
-    next_burst: u32,
+    receiver: Receiver,
     /// The last reports, the newest last, and when the last packet of each arrived, by the driver's
     /// clock.
     reports: VecDeque<(Report, Time)>,
@@ -41,16 +38,6 @@ pub(crate) struct Collector {
     origin: Option<Instant>,
     clock: ClockOffset,
     waiting: VecDeque<Message>,
-}
-
-/// The burst that is arriving.
-#[derive(Debug)]
-struct Arriving {
-    burst: Arrival,
-    instants: u16,
-    /// Two packets closer than this arrived at one instant: half of their spacing at departure.
-    near: Duration,
-    newest: Time,
 }
 
 impl Collector {
@@ -68,7 +55,7 @@ impl Collector {
             } => {
                 if self.membership.is_some() {
                     let packet = self.packet;
-                    let over = self.trains.on_packet(at, number, index, count, packet);
+                    let over = self.receiver.on_train(at, number, index, count, packet);
                     self.confirm(now, over);
                 }
             }
@@ -85,7 +72,11 @@ impl Collector {
                     interval: Duration::from_micros(interval.into()),
                     sent: 0,
                 };
-                self.on_burst_packet(now, at, &packet);
+                if self.membership.is_some() {
+                    for burst in self.receiver.on_packet(at, &packet).iter().flatten() {
+                        self.report(now, &burst.arrival);
+                    }
+                }
             }
             Message::Probe => {
                 self.put(Message::ProbeAnswer);
@@ -136,11 +127,7 @@ impl Collector {
 
     /// When a burst or a train is over without its end, by the clock of `now`.
     pub fn deadline(&self) -> Option<Instant> {
-        let burst = self.arriving.as_ref().map(|a| a.burst.deadline());
-        let due = [burst, self.trains.deadline()]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let due = self.receiver.deadline()?;
         let after = self.clock.to_local(due).since(Time::ZERO);
         Some(self.origin? + std::time::Duration::from(after))
     }
@@ -149,15 +136,11 @@ impl Collector {
     pub fn on_deadline(&mut self, now: Instant) {
         let local = self.time(now);
         let at = self.clock.to_arrival(local);
-        if self
-            .arriving
-            .as_ref()
-            .is_some_and(|a| a.burst.deadline() <= at)
-        {
-            self.report(now);
+        let (burst, train) = self.receiver.on_timer(at, self.packet);
+        if let Some(burst) = burst {
+            self.report(now, &burst.arrival);
         }
-        let over = self.trains.on_timer(at, self.packet);
-        self.confirm(now, over);
+        self.confirm(now, train);
     }
 
     fn time(&mut self, now: Instant) -> Time {
@@ -170,9 +153,9 @@ impl Collector {
         let (Some(number), Some(membership)) = (over, &mut self.membership) else {
             return;
         };
-        let measured = self.trains.measured();
+        let measured = self.receiver.trains().measured();
         let grant = if measured == TRAINS {
-            let estimate = self.trains.median();
+            let estimate = self.receiver.trains().median();
             Grant {
                 bandwidth: estimate.as_bits_per_sec(),
                 ..membership.join(now, estimate)
@@ -180,7 +163,7 @@ impl Collector {
         } else {
             Grant::default()
         };
-        let latest = self.trains.latest().as_bits_per_sec();
+        let latest = self.receiver.trains().latest().as_bits_per_sec();
         self.put(Message::TrainReport {
             number,
             measured,
@@ -189,39 +172,11 @@ impl Collector {
         });
     }
 
-    fn on_burst_packet(&mut self, now: Instant, at: Time, packet: &BurstPacket) {
-        if self.membership.is_none() || packet.burst < self.next_burst {
-            return;
-        }
-        if let Some(arriving) = &self.arriving {
-            if arriving.burst.burst() > packet.burst {
-                return; // Overtaken by a later burst.
-            }
-            if arriving.burst.burst() < packet.burst {
-                self.report(now);
-            }
-        }
-        let over = match &mut self.arriving {
-            Some(arriving) => arriving.add(at, packet),
-            None => {
-                self.arriving = Arriving::new(at, packet);
-                self.arriving.as_ref().is_some_and(|a| a.burst.has_last())
-            }
-        };
-        if over {
-            self.report(now);
-        }
-    }
-
-    /// The current burst is over: reports it.
-    fn report(&mut self, now: Instant) {
-        let (Some(arriving), Some(membership)) = (self.arriving.take(), &mut self.membership)
-        else {
+    /// A burst is over: reports it.
+    fn report(&mut self, now: Instant, burst: &Arrival) {
+        let Some(membership) = &mut self.membership else {
             return;
         };
-        let Arriving {
-            burst, instants, ..
-        } = arriving;
         self.share = membership.on_burst(now, burst.delivered_rate(self.packet));
         let span = burst.spans().map_or(0, |spans| spans.received.as_nanos());
         let last_at = self.clock.to_local(burst.last_at());
@@ -236,10 +191,9 @@ impl Collector {
             last: burst.last_index() as u16,
             span,
             held: 0,
-            instants,
+            instants: burst.instants() as u16,
         };
         self.reports.push_back((report, last_at));
-        self.next_burst = burst.burst().saturating_add(1);
         self.put_reports(now);
     }
 
@@ -268,31 +222,6 @@ impl Collector {
         if self.waiting.len() < MAX_WAITING {
             self.waiting.push_back(message);
         }
-    }
-}
-
-impl Arriving {
-    fn new(at: Time, packet: &BurstPacket) -> Option<Self> {
-        let spacing = packet.interval / u64::from(packet.count.max(1));
-        Some(Self {
-            burst: Arrival::new(at, packet)?,
-            instants: 1,
-            near: spacing / 2,
-            newest: at,
-        })
-    }
-
-    /// Adds a packet. Returns whether it was the last one.
-    fn add(&mut self, at: Time, packet: &BurstPacket) -> bool {
-        let before = self.burst.received();
-        let over = self.burst.add(at, packet);
-        if self.burst.received() > before {
-            if at.since(self.newest) > self.near {
-                self.instants += 1;
-            }
-            self.newest = at;
-        }
-        over
     }
 }
 
@@ -391,16 +320,6 @@ mod tests {
         collector.on_deadline(start + ms(14));
         let report = reports(&mut collector)[0];
         assert_eq!((report.received, report.last, report.held), (5, 4, 10_000));
-    }
-
-    #[test]
-    fn packets_that_arrive_in_lumps_are_counted_as_instants() {
-        let (mut collector, start) = collector();
-        for index in 0..10 {
-            packet(&mut collector, start, 0, index, u64::from(index / 5) * 5);
-        }
-        let report = reports(&mut collector)[0];
-        assert_eq!((report.received, report.instants), (10, 2));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use crate::column::{Column, Kind};
 pub use list::{List, Rows};
 
 use crate::json::{
-    self, DestinationJson, DestinationSampleJson, EpisodeJson, FlowJson, FlowSampleJson, LinkJson,
+    DestinationJson, DestinationSampleJson, EpisodeJson, FlowJson, FlowSampleJson, LinkJson,
     LinkSampleJson, PathJson, StreamJson, TotalJson,
 };
 use serde::Serialize;
@@ -233,9 +233,9 @@ impl<'a> Frame<'a> {
     ) -> io::Result<()> {
         let outcome = &run.outcome;
         let flows = outcome.flows.iter();
-        let links = outcome.links.iter().filter(|l| json::is_shared(&l.name));
+        let links = outcome.links.iter().filter(|link| !link.is_copy);
         let nodes = outcome.destinations.iter();
-        let nodes = nodes.filter(|node| json::is_shared(&node.name));
+        let nodes = nodes.filter(|node| !node.is_copy);
         match self.table {
             Table::Runs => {
                 let controllers = run.point.controllers();

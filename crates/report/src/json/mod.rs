@@ -100,20 +100,15 @@ impl<'a> From<&'a Run<'_>> for RunJson<'a> {
             links: outcome
                 .links
                 .iter()
-                .filter(|link| is_shared(&link.name))
+                .filter(|link| !link.is_copy)
                 .map(LinkJson::from)
                 .collect(),
             destinations: outcome
                 .destinations
                 .iter()
-                .filter(|node| is_shared(&node.name))
+                .filter(|node| !node.is_copy)
                 .map(DestinationJson::from)
                 .collect(),
         }
     }
-}
-
-/// Whether a link or a destination is not a flow's own copy.
-pub(crate) fn is_shared(name: &str) -> bool {
-    !name.contains("*[")
 }

@@ -3,7 +3,6 @@
 use super::wire::Message;
 use super::{Connection, Nodes};
 use crate::engine::packet::Packet;
-use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::observe::{Content, End, RecoveryStage, State, What};
@@ -13,7 +12,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 impl Flow<Nodes> for Connection<'_> {
     fn start(&mut self, context: &mut Context<'_, Nodes>) {
-        self.source.start(context.now, &mut context.out);
+        self.start(context.now, context.out);
     }
 
     fn stop(&mut self) {
@@ -23,7 +22,7 @@ impl Flow<Nodes> for Connection<'_> {
     fn on_timer(&mut self, context: &mut Context<'_, Nodes>, place: Place) -> Option<Time> {
         let end = place.end.index();
         let node = context.shared.node(self.spec.destination);
-        self.on_due(context.now, end, node, &mut context.out);
+        self.on_due(context.now, end, node, context.out);
         self.due(end)
     }
 
@@ -33,11 +32,9 @@ impl Flow<Nodes> for Connection<'_> {
         place: Place,
         packet: &Packet,
     ) -> Arrival {
-        let (end, handle) = (place.end.index(), packet.payload_handle());
+        let (end, message) = (place.end.index(), self.messages.take(packet));
         let node = context.shared.node(self.spec.destination);
-        let bytes = context.out.payloads.take(handle);
-        self.on_bytes(context.now, end, &bytes, node, &mut context.out);
-        context.out.payloads.release(handle, Some(bytes));
+        self.on_message(context.now, end, message, node, context.out);
         Arrival {
             due: self.due(end).unwrap_or(Time::MAX),
             progress: true,
@@ -49,18 +46,10 @@ impl Flow<Nodes> for Connection<'_> {
         None
     }
 
-    fn note_loss(
-        &mut self,
-        _: usize,
-        packet: &Packet,
-        cause: DropCause,
-        payloads: &mut PayloadPool,
-    ) {
-        let handle = packet.payload_handle();
-        if let Some(Message::Data(data)) = self.read(payloads.read(handle)) {
-            self.source.note_drop(data.burst, cause);
+    fn note_loss(&mut self, _: usize, packet: &Packet, cause: DropCause) {
+        if let Message::Data(data) = self.messages.take(packet) {
+            self.source.note_drop(data.place.burst, cause);
         }
-        payloads.release(handle, None);
     }
 
     fn deadline(&self, _: Time, place: Place) -> Option<Time> {
@@ -140,8 +129,8 @@ impl Flow<Nodes> for Connection<'_> {
     /// The state of the sender is known at any time: nothing has to be recorded.
     fn observe(&mut self) {}
 
-    fn describe(&mut self, packet: &Packet, _: u64, payloads: &PayloadPool) -> Content {
-        Content::Message(payloads.read(packet.payload_handle()).to_vec())
+    fn describe(&mut self, packet: &Packet, _: u64) -> Content {
+        Content::Message(self.messages.get(packet).encode(self.lane))
     }
 
     fn report_findings(&mut self, _: &mut dyn FnMut(usize, What)) {}

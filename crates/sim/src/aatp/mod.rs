@@ -12,8 +12,8 @@
 //! retransmission), [`sink`] (when a burst is over) and [`wire`] (the bytes).
 
 mod flow;
+mod in_flight;
 mod ledger;
-mod message;
 mod node;
 mod parts;
 mod sink;
@@ -22,11 +22,12 @@ mod wire;
 
 pub(crate) use node::Nodes;
 
-use crate::engine::payload_pool::Outbox;
+use crate::engine::packet::Packet;
 use crate::network::{AatpFlow, Network};
 use crate::observe::State;
 use crate::outcome::LossCounts;
 use crate::seed::Stream;
+use in_flight::{InFlight, Outbox};
 use node::Node;
 use sink::Sink;
 use source::Source;
@@ -48,6 +49,7 @@ pub(crate) struct Connection<'a> {
     lane: u32,
     source: Source,
     sink: Sink,
+    messages: InFlight,
     lost: LossCounts,
     /// The state that was last reported to an observer.
     state: Option<State>,
@@ -67,24 +69,28 @@ impl<'a> Connection<'a> {
             lane,
             source: Source::new(lane, spec, seed),
             sink: Sink::new(lane),
+            messages: InFlight::default(),
             lost: LossCounts::default(),
             state: None,
         }
     }
 
-    /// Bytes arrived intact at an end: 0 is the source, 1 the sink. Bytes that are not a message of
-    /// this connection are discarded.
-    fn on_bytes(
+    fn start(&mut self, now: Time, packets: &mut Vec<Packet>) {
+        let messages = &mut self.messages;
+        self.source.start(now, &mut Outbox { packets, messages });
+    }
+
+    /// A message arrived intact at an end: 0 is the source, 1 the sink.
+    fn on_message(
         &mut self,
         now: Time,
         end: usize,
-        bytes: &[u8],
+        message: Message,
         node: &mut Node,
-        out: &mut Outbox<'_>,
+        packets: &mut Vec<Packet>,
     ) {
-        let Some(message) = self.read(bytes) else {
-            return;
-        };
+        let messages = &mut self.messages;
+        let out = &mut Outbox { packets, messages };
         if end == 0 {
             self.source.on_message(now, message, out);
         } else {
@@ -93,7 +99,9 @@ impl<'a> Connection<'a> {
     }
 
     /// Handles the timers of an end.
-    fn on_due(&mut self, now: Time, end: usize, node: &mut Node, out: &mut Outbox<'_>) {
+    fn on_due(&mut self, now: Time, end: usize, node: &mut Node, packets: &mut Vec<Packet>) {
+        let messages = &mut self.messages;
+        let out = &mut Outbox { packets, messages };
         if end == 0 {
             self.source.on_timer(now, out);
         } else {
@@ -115,17 +123,11 @@ impl<'a> Connection<'a> {
         let (packets, with_last) = self.sink.delivered();
         self.source.payload(packets, with_last)
     }
-
-    fn read(&self, bytes: &[u8]) -> Option<Message> {
-        let (connection, message) = Message::decode(bytes).ok()?;
-        (connection == self.lane).then_some(message)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::payload_pool::PayloadPool;
     use crate::network::{AatpSettings, Destination};
     use proptest::prelude::*;
     use whimbrel_cc::fairness::{Adapter, Priority};
@@ -159,14 +161,13 @@ mod tests {
             };
             let mut node = Node::new(&Destination {
                 name: "node".to_owned(),
+                is_copy: false,
                 adapter: Adapter::default(),
                 bandwidth: known.map(Rate::from_bits_per_sec),
             });
             let mut connection = Connection::with_seed(7, &spec, 1);
-            let (mut payloads, mut packets) = (PayloadPool::default(), Vec::new());
-            let mut now = Time::ZERO;
-            let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
-            connection.source.start(now, &mut out);
+            let (mut now, mut packets) = (Time::ZERO, Vec::new());
+            connection.start(now, &mut packets);
             for (after, end, message) in messages {
                 let until = now + Duration::from_micros(after);
                 let mut behind = true;
@@ -177,19 +178,15 @@ mod tests {
                         break;
                     };
                     now = now.max(at);
-                    let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
-                    connection.on_due(now, due, &mut node, &mut out);
+                    connection.on_due(now, due, &mut node, &mut packets);
                 }
                 now = until;
-                let mut bytes = Vec::new();
-                message.encode(7, &mut bytes);
                 let before = packets.len();
-                let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
-                connection.on_bytes(now, end, &bytes, &mut node, &mut out);
+                connection.on_message(now, end, message, &mut node, &mut packets);
                 let sent = packets.len() - before;
                 prop_assert!(behind || sent < 1100, "{} packets", sent);
                 for packet in packets.drain(..) {
-                    payloads.release(packet.payload_handle(), None);
+                    connection.messages.take(&packet);
                 }
             }
         }

@@ -46,6 +46,7 @@ impl SharedState for Nodes {
 #[derive(Debug)]
 pub(super) struct Node {
     name: String,
+    is_copy: bool,
     node: burst_transport::Node<u32>,
     /// Integral of the fairness over time, and seconds with any flow, both up to `counted`.
     sum: f64,
@@ -59,6 +60,7 @@ impl Node {
     pub fn new(destination: &Destination) -> Self {
         Self {
             name: destination.name.clone(),
+            is_copy: destination.is_copy,
             node: burst_transport::Node::new(destination.adapter, destination.bandwidth),
             sum: 0.0,
             seconds: 0.0,
@@ -99,6 +101,7 @@ impl Node {
         self.account(end, self.node.state().0 > 0);
         DestinationOutcome {
             name: self.name,
+            is_copy: self.is_copy,
             mean_fairness: if self.seconds > 0.0 {
                 self.sum / self.seconds
             } else {
@@ -129,6 +132,7 @@ mod tests {
     fn the_mean_fairness_is_over_time() {
         let mut node = Node::new(&Destination {
             name: "client".to_owned(),
+            is_copy: false,
             adapter: Adapter::default(),
             bandwidth: None,
         });

@@ -8,21 +8,19 @@
 //!
 //! The data is a file: packets count when they arrive, in any order.
 
-use super::message::Writer;
+use super::in_flight::{Outbox, Writer};
 use super::node::Node;
 use super::parts::parts;
 use super::wire::{
-    AckOf, Data, ENDLESS, Granted, MAX_PARTS, Message, Open, Sack, Train, TrainReport,
-    gaps_that_fit,
+    AckOf, Data, ENDLESS, MAX_PARTS, Message, Open, Sack, Train, TrainReport, gaps_that_fit,
 };
 use crate::engine::packet::{Block, Flags};
-use crate::engine::payload_pool::Outbox;
 use crate::measure::Delays;
 use crate::ranges::Ranges;
 use std::collections::VecDeque;
 use whimbrel_cc::burst_transport::trains::TRAINS;
-use whimbrel_cc::burst_transport::{Arrival, Trains};
-use whimbrel_units::{Duration, Time};
+use whimbrel_cc::burst_transport::{ArrivedBurst, Granted, Receiver};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Maximum number of reports that wait for their ACK. Older ones are dropped; the sender
 /// retransmits data that is not reported.
@@ -36,14 +34,11 @@ const MAX_PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Sink {
     writer: Writer,
     opened: Option<Open>,
-    trains: Trains,
+    receiver: Receiver,
     received: Ranges,
     delivered: u32,
     /// The last packet of the data has arrived.
     has_last: bool,
-    arriving: Option<Arrival>,
-    /// The first burst that has not been reported.
-    next_burst: u32,
     reports: VecDeque<Report>,
     srtt: Option<Duration>,
     heard: Time,
@@ -72,12 +67,10 @@ impl Sink {
                 direction: Flags::BACKWARD,
             },
             opened: None,
-            trains: Trains::default(),
+            receiver: Receiver::default(),
             received: Ranges::default(),
             delivered: 0,
             has_last: false,
-            arriving: None,
-            next_burst: 0,
             reports: VecDeque::new(),
             srtt: None,
             heard: Time::ZERO,
@@ -95,12 +88,8 @@ impl Sink {
 
     /// When its next timer is due.
     pub fn deadline(&self) -> Option<Time> {
-        let burst = self.arriving.as_ref().map(Arrival::deadline);
         let report = self.reports.iter().map(|r| r.due).min();
-        [burst, report, self.trains.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        self.receiver.deadline().into_iter().chain(report).min()
     }
 
     /// A message arrived.
@@ -127,11 +116,11 @@ impl Sink {
                 self.on_data(now, &data, node, out);
             }
             Message::Ack(ack) => self.on_ack(now, ack),
-            Message::Probe => self.writer.send(now, &Message::ProbeAnswer, out),
+            Message::Probe => self.writer.send(now, Message::ProbeAnswer, out),
             Message::Close => {
                 self.leave(now, node);
                 self.reports.clear();
-                self.writer.send(now, &Message::Closed, out);
+                self.writer.send(now, Message::Closed, out);
             }
             // Messages that only this end sends.
             Message::Accept(_)
@@ -145,13 +134,14 @@ impl Sink {
 
     /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Time, node: &mut Node, out: &mut Outbox<'_>) {
-        if self.arriving.as_ref().is_some_and(|a| a.deadline() <= now) {
-            self.report(now, node, out);
-        }
-        if let Some(open) = self.opened
-            && let Some(number) = self.trains.on_timer(now, open.packet())
-        {
-            self.confirm(now, number, open, node, out);
+        if let Some(open) = self.opened {
+            let (burst, train) = self.receiver.on_timer(now, packet(open));
+            if let Some(burst) = burst {
+                self.report(now, open, &burst, node, out);
+            }
+            if let Some(number) = train {
+                self.confirm(now, number, open, node, out);
+            }
         }
         let patience = self.patience();
         for report in self.reports.iter_mut().filter(|r| r.due <= now) {
@@ -159,8 +149,8 @@ impl Sink {
             report.tries += 1;
             let wait = patience * (1 << report.tries.min(10));
             report.due = now + wait.min(MAX_PATIENCE);
-            let message = Message::Sack(report.sack.clone());
-            self.writer.send(now, &message, out);
+            self.writer
+                .send(now, Message::Sack(report.sack.clone()), out);
         }
     }
 
@@ -173,18 +163,22 @@ impl Sink {
     fn on_open(&mut self, now: Time, open: Open, node: &mut Node, out: &mut Outbox<'_>) {
         // The first answer may have been lost: every opening is answered, the first one counts.
         let open = *self.opened.get_or_insert(open);
-        let granted = match node.known() {
-            Some(rate) => node.join(now, self.writer.lane, open.priority, rate).into(),
-            None => Granted::default(),
-        };
-        self.writer.send(now, &Message::Accept(granted), out);
+        let known = node.known();
+        let known = known.filter(|rate| *rate > Rate::ZERO);
+        let granted = known.map(|rate| node.join(now, self.writer.lane, open.priority, rate));
+        self.writer.send(now, Message::Accept(granted), out);
     }
 
     fn on_train(&mut self, now: Time, train: &Train, node: &mut Node, out: &mut Outbox<'_>) {
+        let Train {
+            number,
+            index,
+            count,
+        } = *train;
         if let Some(open) = self.opened
-            && let Some(number) =
-                self.trains
-                    .on_packet(now, train.number, train.index, train.count, open.packet())
+            && let Some(number) = self
+                .receiver
+                .on_train(now, number, index, count, packet(open))
         {
             self.confirm(now, number, open, node, out);
         }
@@ -199,23 +193,18 @@ impl Sink {
         node: &mut Node,
         out: &mut Outbox<'_>,
     ) {
-        let measured = self.trains.measured();
-        let mean = self.trains.mean();
-        let granted = if measured == TRAINS && !self.closed {
-            let granted = node.join(now, self.writer.lane, open.priority, mean);
-            Granted {
-                bandwidth: mean.as_bits_per_sec(),
-                ..granted.into()
-            }
-        } else {
-            Granted::default()
-        };
+        let measured = self.receiver.trains().measured();
+        let mean = self.receiver.trains().mean();
+        let known = (measured == TRAINS && !self.closed).then(|| Granted {
+            bandwidth: mean,
+            ..node.join(now, self.writer.lane, open.priority, mean)
+        });
         let report = TrainReport {
             number,
             measured,
-            granted,
+            granted: known,
         };
-        self.writer.send(now, &Message::TrainReport(report), out);
+        self.writer.send(now, Message::TrainReport(report), out);
     }
 
     fn on_data(&mut self, now: Time, data: &Data, node: &mut Node, out: &mut Outbox<'_>) {
@@ -224,35 +213,11 @@ impl Sink {
             return;
         }
         self.one_way.add(Duration::from_nanos(
-            now.as_nanos().saturating_sub(data.sent),
+            now.as_nanos().saturating_sub(data.place.sent),
         ));
         self.keep(data.sequence, open.packets);
-        if data.burst >= self.next_burst {
-            let another = self
-                .arriving
-                .as_ref()
-                .is_some_and(|a| a.burst() != data.burst);
-            if another {
-                if self
-                    .arriving
-                    .as_ref()
-                    .is_some_and(|a| a.burst() > data.burst)
-                {
-                    return; // Overtaken by a later burst: it will be reported as lost.
-                }
-                self.report(now, node, out);
-            }
-            let packet = data.in_burst();
-            let over = match &mut self.arriving {
-                Some(arrival) => arrival.add(now, &packet),
-                None => {
-                    self.arriving = Arrival::new(now, &packet);
-                    self.arriving.as_ref().is_some_and(Arrival::has_last)
-                }
-            };
-            if over {
-                self.report(now, node, out);
-            }
+        for burst in self.receiver.on_packet(now, &data.place).iter().flatten() {
+            self.report(now, open, burst, node, out);
         }
         if self.delivered == open.packets {
             self.leave(now, node);
@@ -270,12 +235,17 @@ impl Sink {
         self.has_last |= sequence.checked_add(1) == Some(packets);
     }
 
-    /// The current burst is over: reports on it.
-    fn report(&mut self, now: Time, node: &mut Node, out: &mut Outbox<'_>) {
-        let (Some(arrival), Some(open)) = (self.arriving.take(), self.opened) else {
-            return;
-        };
-        let delivered = arrival.delivered_rate(open.packet());
+    /// A burst is over: reports on it.
+    fn report(
+        &mut self,
+        now: Time,
+        open: Open,
+        burst: &ArrivedBurst,
+        node: &mut Node,
+        out: &mut Outbox<'_>,
+    ) {
+        let arrival = &burst.arrival;
+        let delivered = arrival.delivered_rate(packet(open));
         let share = node.on_burst(now, self.writer.lane, delivered);
         let gaps = arrival.gaps();
         let fit = gaps_that_fit(u32::from(open.packet));
@@ -289,13 +259,13 @@ impl Sink {
                 again: false,
                 count: arrival.count(),
                 received: arrival.received(),
-                lost_bursts: arrival.burst() - self.next_burst,
+                lost_bursts: burst.lost_bursts,
                 spans: arrival.spans(),
-                held: now.since(arrival.last_at()).as_nanos(),
+                held: now.since(arrival.last_at()),
                 share,
                 gaps: gaps.clone(),
             };
-            self.writer.send(now, &Message::Sack(sack.clone()), out);
+            self.writer.send(now, Message::Sack(sack.clone()), out);
             if self.reports.len() == MAX_REPORTS {
                 self.reports.pop_front();
             }
@@ -306,7 +276,6 @@ impl Sink {
                 tries: 0,
             });
         }
-        self.next_burst = arrival.burst().saturating_add(1);
     }
 
     fn on_ack(&mut self, now: Time, ack: AckOf) {
@@ -332,4 +301,9 @@ impl Sink {
             node.leave(now, self.writer.lane);
         }
     }
+}
+
+/// Size of a full packet on the wire.
+fn packet(open: Open) -> Bytes {
+    Bytes::new(open.packet.into())
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `world` | a run: its loop, packets on links, calls of flows |
 //! | `calendar` | the next event of every source |
-//! | `packet`, `payload_pool` | packets, and the bytes of those that carry messages |
+//! | `packet` | packets |
 //! | `pipe`, `polled_link` | a link with the packets on it |
 //! | `routes` | the links that each packet passes |
 //! | `lookahead` | outcomes that are computed before their time |
@@ -16,7 +16,6 @@ mod calendar;
 mod lookahead;
 pub(crate) mod observation;
 pub(crate) mod packet;
-pub(crate) mod payload_pool;
 mod pipe;
 mod polled_link;
 mod results;

@@ -11,7 +11,6 @@
 //! that are equal in all of that left at the same time, and are interchangeable.
 
 use super::packet::{Flags, Packet};
-use super::payload_pool::PayloadPool;
 use super::routes::{Lane, lanes};
 use crate::flow::interface::Flow;
 use crate::network::Network;
@@ -36,15 +35,7 @@ pub(crate) trait Observe {
 
     /// Flow `index` was called, and the packets in `out` leave.
     #[inline(always)]
-    fn called<S, F: Flow<S>>(
-        &mut self,
-        _at: Time,
-        _index: usize,
-        _flow: &mut F,
-        _out: &[Packet],
-        _payloads: &PayloadPool,
-    ) {
-    }
+    fn called<S, F: Flow<S>>(&mut self, _at: Time, _index: usize, _flow: &mut F, _out: &[Packet]) {}
 }
 
 /// No observer.
@@ -122,7 +113,7 @@ impl<'o> Observed<'o> {
         self.add(at, flow, path, what);
     }
 
-    fn sent<S, F: Flow<S>>(&mut self, packet: &Packet, flow: &mut F, payloads: &PayloadPool) {
+    fn sent<S, F: Flow<S>>(&mut self, packet: &Packet, flow: &mut F) {
         let id = self.packets;
         self.packets += 1;
         let shown = observe::Packet {
@@ -134,7 +125,7 @@ impl<'o> Observed<'o> {
                 true => Ecn::Ect,
                 false => Ecn::NotEct,
             },
-            content: flow.describe(packet, id, payloads),
+            content: flow.describe(packet, id),
         };
         self.add_packet(packet.sent, packet, What::Sent(shown.clone()));
         let alike = self.in_flight.entry(key(packet)).or_default();
@@ -179,17 +170,10 @@ impl Observe for Observed<'_> {
         }
     }
 
-    fn called<S, F: Flow<S>>(
-        &mut self,
-        at: Time,
-        index: usize,
-        flow: &mut F,
-        out: &[Packet],
-        payloads: &PayloadPool,
-    ) {
+    fn called<S, F: Flow<S>>(&mut self, at: Time, index: usize, flow: &mut F, out: &[Packet]) {
         flow.report_findings(&mut |path, what| self.add(at, index, path, what));
         for packet in out {
-            self.sent(packet, flow, payloads);
+            self.sent(packet, flow);
         }
         flow.report_states(&mut |path, what| self.add(at, index, path, what));
     }

@@ -115,17 +115,16 @@ impl Packet {
         self.ack = segment;
     }
 
-    /// AATP: the handle of its encoded message in the
-    /// [`PayloadPool`](super::payload_pool::PayloadPool).
+    /// AATP: where the flow keeps the message that it carries.
     #[inline]
-    pub fn payload_handle(&self) -> u32 {
+    pub fn message(&self) -> u32 {
         self.seg
     }
 
-    /// Sets [`Self::payload_handle`].
+    /// Sets [`Self::message`].
     #[inline]
-    pub fn set_payload_handle(&mut self, handle: u32) {
-        self.seg = handle;
+    pub fn set_message(&mut self, place: u32) {
+        self.seg = place;
     }
 
     /// Packet with [`Flags::CORRUPTED`]: the first bit that a link changed. No end uses what such

@@ -7,6 +7,7 @@ use super::world::World;
 use crate::flow::interface::{Flow, SharedState};
 use crate::flow::report::Ended;
 use crate::measure::Delays;
+use crate::network::NamedLink;
 use crate::outcome::{FlowSample, LinkOutcome, LinkSample, Outcome};
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -82,10 +83,9 @@ impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
                     None => (pipe.link.counters(), 0, pipe.link.busy_beyond(self.end)),
                 };
                 let in_transit = (pipe.len() + waiting) as u64;
-                let name = named.name.clone();
                 // Service is computed ahead: the part beyond the end did not happen.
                 let busy = counters.busy - beyond;
-                link_outcome(&pipe, counters, busy, in_transit, name, duration, samples)
+                link_outcome(&pipe, counters, busy, in_transit, named, duration, samples)
             })
             .collect();
         Outcome {
@@ -105,14 +105,15 @@ fn link_outcome(
     counters: Counters,
     busy: Duration,
     in_transit: u64,
-    name: String,
+    named: &NamedLink,
     duration: Duration,
     samples: Vec<LinkSample>,
 ) -> LinkOutcome {
     let served = counters.admitted();
     let share = |span: Duration| span.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
     LinkOutcome {
-        name,
+        name: named.name.clone(),
+        is_copy: named.copy_of.is_some(),
         counters,
         utilisation: share(busy).min(1.0),
         mean_queue: share(counters.waited),

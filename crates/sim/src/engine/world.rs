@@ -5,7 +5,6 @@ use super::calendar::Calendar;
 use super::lookahead::{Lookahead, PendingLosses};
 use super::observation::{Observe, Observed, Unobserved};
 use super::packet::{Flags, Packet};
-use super::payload_pool::{Outbox, PayloadPool};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
 use super::routes::{Ahead, Lane, Routes, Row, lanes};
@@ -27,7 +26,6 @@ pub(crate) struct World<'a, F, S, O> {
     pub(super) polled: Vec<PolledLink>,
     pub(super) flows: Vec<Entry<F>>,
     pub(super) shared: S,
-    payloads: PayloadPool,
     pending_losses: PendingLosses,
     /// The lanes after the first ones of the flows.
     further: Vec<Lane>,
@@ -122,7 +120,6 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             polled,
             flows: Vec::with_capacity(network.flows.len()),
             shared,
-            payloads: PayloadPool::default(),
             pending_losses: PendingLosses::default(),
             further,
             routes: Routes::new(network),
@@ -368,7 +365,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
         let Lane { flow, path } = self.lane(packet.lane as usize);
         let flow = &mut self.flows[flow].flow;
-        flow.note_loss(path, packet, cause, &mut self.payloads);
+        flow.note_loss(path, packet, cause);
     }
 
     /// The flow of a lane, and the path.
@@ -397,10 +394,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let entry = &mut self.flows[index];
         let mut context = Context {
             now: at,
-            out: Outbox {
-                packets: &mut self.out,
-                payloads: &mut self.payloads,
-            },
+            out: &mut self.out,
             shared: &mut self.shared,
         };
         let arrival = entry
@@ -432,10 +426,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let sent = self.out.len();
         let mut context = Context {
             now: at,
-            out: Outbox {
-                packets: &mut self.out,
-                payloads: &mut self.payloads,
-            },
+            out: &mut self.out,
             shared: &mut self.shared,
         };
         let flow = &mut self.flows[index].flow;
@@ -449,8 +440,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     #[inline]
     fn send(&mut self, at: Time, index: usize, sent: usize) {
         let flow = &mut self.flows[index].flow;
-        self.observation
-            .called(at, index, flow, &self.out[sent..], &self.payloads);
+        self.observation.called(at, index, flow, &self.out[sent..]);
         if self.out.len() > sent {
             self.depart(sent);
         }
@@ -549,10 +539,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let sent = self.out.len();
         let mut context = Context {
             now,
-            out: Outbox {
-                packets: &mut self.out,
-                payloads: &mut self.payloads,
-            },
+            out: &mut self.out,
             shared: &mut self.shared,
         };
         if starts {

@@ -5,7 +5,6 @@
 use super::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use super::report::{Ended, Report};
 use crate::engine::packet::Packet;
-use crate::engine::payload_pool::PayloadPool;
 use crate::network::{Network, Traffic};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
@@ -121,14 +120,8 @@ impl Flow<Shared> for AnyFlow<'_> {
         call!(self, on_corrupted(context, place, packet))
     }
 
-    fn note_loss(
-        &mut self,
-        path: usize,
-        packet: &Packet,
-        cause: DropCause,
-        payloads: &mut PayloadPool,
-    ) {
-        call!(self, note_loss(path, packet, cause, payloads));
+    fn note_loss(&mut self, path: usize, packet: &Packet, cause: DropCause) {
+        call!(self, note_loss(path, packet, cause));
     }
 
     fn deadline(&self, now: Time, place: Place) -> Option<Time> {
@@ -173,8 +166,8 @@ impl Flow<Shared> for AnyFlow<'_> {
         call!(self, observe());
     }
 
-    fn describe(&mut self, packet: &Packet, id: u64, payloads: &PayloadPool) -> Content {
-        call!(self, describe(packet, id, payloads))
+    fn describe(&mut self, packet: &Packet, id: u64) -> Content {
+        call!(self, describe(packet, id))
     }
 
     fn report_findings(&mut self, report: &mut dyn FnMut(usize, What)) {

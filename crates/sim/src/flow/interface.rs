@@ -6,7 +6,6 @@
 
 use super::report::{Ended, Report};
 use crate::engine::packet::Packet;
-use crate::engine::payload_pool::{Outbox, PayloadPool};
 use crate::observe::{Content, End, What};
 use crate::outcome::{DestinationOutcome, FlowSample, LossCounts};
 use whimbrel_net::DropCause;
@@ -17,7 +16,7 @@ pub(crate) struct Context<'a, S> {
     /// The time of the call. With lookahead it may be later than the engine's clock.
     pub now: Time,
     /// Where the flow puts the packets that leave.
-    pub out: Outbox<'a>,
+    pub out: &'a mut Vec<Packet>,
     /// What the flows of the run share.
     pub shared: &'a mut S,
 }
@@ -80,15 +79,9 @@ pub(crate) trait Flow<S> {
         packet: &Packet,
     ) -> Option<Time>;
 
-    /// Records why a packet was lost, for comparison with the decisions of the controller. Frees
-    /// its payload. No algorithm sees the cause.
-    fn note_loss(
-        &mut self,
-        path: usize,
-        packet: &Packet,
-        cause: DropCause,
-        payloads: &mut PayloadPool,
-    );
+    /// Records why a packet was lost, for comparison with the decisions of the controller. No
+    /// algorithm sees the cause.
+    fn note_loss(&mut self, path: usize, packet: &Packet, cause: DropCause);
 
     /// When the next timer of an end is due.
     fn deadline(&self, now: Time, place: Place) -> Option<Time>;
@@ -121,7 +114,7 @@ pub(crate) trait Flow<S> {
     fn observe(&mut self);
 
     /// The content of a packet that leaves, for an observer. `id` is the number of the packet.
-    fn describe(&mut self, packet: &Packet, id: u64, payloads: &PayloadPool) -> Content;
+    fn describe(&mut self, packet: &Packet, id: u64) -> Content;
 
     /// Reports what the senders found since the last call, for an observer: the path and the event.
     fn report_findings(&mut self, report: &mut dyn FnMut(usize, What));

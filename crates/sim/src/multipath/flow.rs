@@ -2,7 +2,6 @@
 
 use super::{Connection, report};
 use crate::engine::packet::{Flags, Packet};
-use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use crate::flow::report::{Ended, Report};
 use crate::observe::{Content, End, What};
@@ -13,7 +12,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 impl<S> Flow<S> for Connection<'_> {
     fn start(&mut self, context: &mut Context<'_, S>) {
-        self.paths[0].ends[0].start(context.now, context.out.packets);
+        self.paths[0].ends[0].start(context.now, context.out);
     }
 
     fn stop(&mut self) {
@@ -22,7 +21,7 @@ impl<S> Flow<S> for Connection<'_> {
 
     fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
         let (now, end) = (context.now, place.end.index());
-        self.on_due(now, place.path, end, context.out.packets);
+        self.on_due(now, place.path, end, context.out);
         self.due(now, place.path, end)
     }
 
@@ -32,7 +31,7 @@ impl<S> Flow<S> for Connection<'_> {
         Place { path, end }: Place,
         packet: &Packet,
     ) -> Arrival {
-        let (now, out) = (context.now, &mut *context.out.packets);
+        let (now, out) = (context.now, &mut *context.out);
         let delivered = match end {
             End::Near => {
                 self.on_packet_at_sender(now, path, packet, out);
@@ -53,11 +52,11 @@ impl<S> Flow<S> for Connection<'_> {
         packet: &Packet,
     ) -> Option<Time> {
         let (now, end) = (context.now, place.end.index());
-        self.on_corrupted_packet(now, place.path, end, packet, context.out.packets);
+        self.on_corrupted_packet(now, place.path, end, packet, context.out);
         self.due(now, place.path, end)
     }
 
-    fn note_loss(&mut self, path: usize, packet: &Packet, cause: DropCause, _: &mut PayloadPool) {
+    fn note_loss(&mut self, path: usize, packet: &Packet, cause: DropCause) {
         if packet.flags.has(Flags::DATA) {
             self.paths[path].ends[0].note_drop(packet, cause);
         }
@@ -152,7 +151,7 @@ impl<S> Flow<S> for Connection<'_> {
         }
     }
 
-    fn describe(&mut self, packet: &Packet, id: u64, _: &PayloadPool) -> Content {
+    fn describe(&mut self, packet: &Packet, id: u64) -> Content {
         let path = self.paths.iter_mut().find(|path| path.lane == packet.lane);
         let trace = path.and_then(|path| path.trace.as_mut());
         Content::Segment(

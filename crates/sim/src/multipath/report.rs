@@ -4,7 +4,7 @@ use super::Connection;
 use super::path::Path;
 use crate::flow::report::{Ended, Measured, Report};
 use crate::measure::Delays;
-use crate::network::{Network, Route};
+use crate::network::{NamedLink, Network, Route};
 use crate::outcome::{FlowOutcome, PathOutcome, add_counts};
 use crate::tcp::{Endpoint, Sender};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -40,7 +40,7 @@ pub(super) fn of_connection(mut connection: Connection<'_>, mut ended: Ended<'_>
         }
         outcome.lost += path.lost;
         outcome.reinjected += path.reinjected;
-        let name = route_name(route, ended.network);
+        let name = route_names(route, ended.network);
         let path = of_path(path, name, outcome.active, until);
         outcome.path_changes = add_counts(outcome.path_changes, path.path_changes);
         if routes.len() > 1 {
@@ -58,17 +58,25 @@ pub(super) fn of_connection(mut connection: Connection<'_>, mut ended: Ended<'_>
     })
 }
 
-/// The name of a route: its links from the near to the far end.
-fn route_name(route: &Route, network: &Network) -> String {
-    let names = route.forward.iter();
-    let names: Vec<&str> = names
-        .filter_map(|link| network.links.get(link.0 as usize))
-        .map(|link| link.name.as_str())
-        .collect();
-    names.join(" > ")
+/// The name of a route, its links from the near to the far end, and as the scenario writes it.
+fn route_names(route: &Route, network: &Network) -> [String; 2] {
+    let links = route.forward.iter();
+    let links = links.filter_map(|link| network.links.get(link.0 as usize));
+    let written = |link: &NamedLink| match &link.copy_of {
+        Some(name) => format!("{name}*"),
+        None => link.name.clone(),
+    };
+    let named: Vec<&str> = links.clone().map(|link| link.name.as_str()).collect();
+    let written: Vec<String> = links.map(written).collect();
+    [named.join(" > "), written.join(" > ")]
 }
 
-fn of_path(mut path: Path, route: String, active: Duration, until: Time) -> PathOutcome {
+fn of_path(
+    mut path: Path,
+    [route, written_route]: [String; 2],
+    active: Duration,
+    until: Time,
+) -> PathOutcome {
     let (rtt, one_way) = path.delays();
     let (rtt, one_way_delay) = (rtt.summary(), one_way.summary());
     let brought = Bytes::new(path.brought);
@@ -76,6 +84,7 @@ fn of_path(mut path: Path, route: String, active: Duration, until: Time) -> Path
     path.ends[0].counters().add_to(&mut counted);
     PathOutcome {
         route,
+        written_route,
         brought,
         goodput: Rate::over(brought, active),
         throughput: Rate::over(counted.sent_on_wire, active),

@@ -9,6 +9,8 @@ use whimbrel_units::{Bytes, Duration, Rate};
 pub struct Destination {
     /// As in the scenario.
     pub name: String,
+    /// It lies at the end of a flow's own copy of a link, so no other flow shares it.
+    pub is_copy: bool,
     /// How strongly it corrects unfairness.
     pub adapter: Adapter,
     /// The rate that it can receive; `None`: it is estimated.

@@ -48,6 +48,8 @@ pub struct NamedLink {
     /// As in the scenario: `L`; `access*[3]` for flow 3's own copy; `L (reverse)` for the mirrored
     /// direction.
     pub name: String,
+    /// The name of the scenario's link, if this is a flow's own copy of it: `access`.
+    pub copy_of: Option<String>,
     /// What the link does to packets. On a Wi-Fi channel `spec.service` has no effect: the channel
     /// serves the packets.
     pub spec: LinkSpec,

@@ -55,6 +55,7 @@ fn read_one(name: &str, field: &Field<'_>) -> Result<Destination, ScenarioError>
 fn plain(name: &str) -> Destination {
     Destination {
         name: name.to_owned(),
+        is_copy: false,
         adapter: Adapter::default(),
         bandwidth: None,
     }
@@ -103,6 +104,7 @@ impl<'a> Destinations<'a> {
         let node = written.cloned().unwrap_or_else(|| plain(table));
         self.all.push(Destination {
             name: name.to_owned(),
+            is_copy: name != table,
             ..node
         });
         self.by_name.insert(name.to_owned(), self.all.len() - 1);

@@ -163,6 +163,7 @@ impl Links<'_> {
         let id = LinkId(u32::try_from(self.links.len()).unwrap_or(u32::MAX));
         self.links.push(NamedLink {
             name,
+            copy_of: instance.own.map(|_| form.name.clone()),
             spec,
             on_channel,
         });

@@ -3,7 +3,6 @@
 use super::trace::Trace;
 use super::{Endpoint, Sender, if_finite};
 use crate::engine::packet::{Flags, Packet};
-use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::network::{Network, TcpFlow};
@@ -57,7 +56,7 @@ impl<'a> Connection<'a> {
 
 impl<S> Flow<S> for Connection<'_> {
     fn start(&mut self, context: &mut Context<'_, S>) {
-        self.ends[0].start(context.now, context.out.packets);
+        self.ends[0].start(context.now, context.out);
     }
 
     fn stop(&mut self) {
@@ -67,7 +66,7 @@ impl<S> Flow<S> for Connection<'_> {
 
     fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
-        end.on_timer(context.now, context.out.packets);
+        end.on_timer(context.now, context.out);
         if_finite(end.deadline(context.now))
     }
 
@@ -80,7 +79,7 @@ impl<S> Flow<S> for Connection<'_> {
         packet: &Packet,
     ) -> Arrival {
         let end = &mut self.ends[place.end.index()];
-        let delivered = end.on_packet(context.now, packet, context.out.packets);
+        let delivered = end.on_packet(context.now, packet, context.out);
         Arrival {
             due: end.deadline(context.now),
             progress: delivered > 0 && self.ends_by_itself,
@@ -94,11 +93,11 @@ impl<S> Flow<S> for Connection<'_> {
         packet: &Packet,
     ) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
-        end.on_corrupted(context.now, packet, context.out.packets);
+        end.on_corrupted(context.now, packet, context.out);
         if_finite(end.deadline(context.now))
     }
 
-    fn note_loss(&mut self, _: usize, packet: &Packet, cause: DropCause, _: &mut PayloadPool) {
+    fn note_loss(&mut self, _: usize, packet: &Packet, cause: DropCause) {
         if packet.flags.has(Flags::DATA) {
             self.ends[packet.sender().index()].note_drop(packet, cause);
         }
@@ -190,7 +189,7 @@ impl<S> Flow<S> for Connection<'_> {
         }
     }
 
-    fn describe(&mut self, packet: &Packet, id: u64, _: &PayloadPool) -> Content {
+    fn describe(&mut self, packet: &Packet, id: u64) -> Content {
         let trace = self.trace.as_mut();
         Content::Segment(
             trace

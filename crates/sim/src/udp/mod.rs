@@ -6,7 +6,6 @@ mod source;
 pub(crate) use source::Source;
 
 use crate::engine::packet::Packet;
-use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::measure::Delays;
@@ -18,7 +17,7 @@ use whimbrel_units::{Duration, Time};
 impl<S> Flow<S> for Source {
     fn start(&mut self, context: &mut Context<'_, S>) {
         self.begin(context.now);
-        self.send_due(context.now, context.out.packets);
+        self.send_due(context.now, context.out);
     }
 
     fn stop(&mut self) {
@@ -26,7 +25,7 @@ impl<S> Flow<S> for Source {
     }
 
     fn on_timer(&mut self, context: &mut Context<'_, S>, _: Place) -> Option<Time> {
-        self.send_due(context.now, context.out.packets);
+        self.send_due(context.now, context.out);
         self.next()
     }
 
@@ -42,7 +41,7 @@ impl<S> Flow<S> for Source {
         None
     }
 
-    fn note_loss(&mut self, _: usize, _: &Packet, _: DropCause, _: &mut PayloadPool) {}
+    fn note_loss(&mut self, _: usize, _: &Packet, _: DropCause) {}
 
     fn deadline(&self, _: Time, _: Place) -> Option<Time> {
         self.next()
@@ -91,7 +90,7 @@ impl<S> Flow<S> for Source {
 
     fn observe(&mut self) {}
 
-    fn describe(&mut self, _: &Packet, _: u64, _: &PayloadPool) -> Content {
+    fn describe(&mut self, _: &Packet, _: u64) -> Content {
         Content::Datagram
     }
 

@@ -51,6 +51,7 @@ fn link(name: &str) -> NamedLink {
     };
     NamedLink {
         name: name.to_owned(),
+        copy_of: None,
         spec,
         on_channel: None,
     }

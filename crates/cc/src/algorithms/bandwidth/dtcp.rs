@@ -73,10 +73,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, dtcp))
         },
     },
-    look: Some(Look {
-        rank: 36,
-        colour: 4,
-    }),
+    look: Look::of(36, 4),
     ..Entry::BLANK
 };
 

@@ -88,10 +88,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, rule))
         },
     },
-    look: Some(Look {
-        rank: 21,
-        colour: 2,
-    }),
+    look: Look::of(21, 2),
     ..Entry::BLANK
 };
 

@@ -88,10 +88,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
     old_name: Some("westwood+"),
     kernel: Some("westwood"),
-    look: Some(Look {
-        rank: 13,
-        colour: 13,
-    }),
+    look: Look::of(13, 13),
     ..Entry::BLANK
 };
 

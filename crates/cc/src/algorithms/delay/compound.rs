@@ -112,10 +112,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, Aimd(rule)))
         },
     },
-    look: Some(Look {
-        rank: 34,
-        colour: 8,
-    }),
+    look: Look::of(34, 8),
     ..Entry::BLANK
 };
 

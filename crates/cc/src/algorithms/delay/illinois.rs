@@ -128,10 +128,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("illinois"),
-    look: Some(Look {
-        rank: 35,
-        colour: 3,
-    }),
+    look: Look::of(35, 3),
     ..Entry::BLANK
 };
 

@@ -116,10 +116,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("vegas"),
-    look: Some(Look {
-        rank: 14,
-        colour: 14,
-    }),
+    look: Look::of(14, 14),
     ..Entry::BLANK
 };
 

@@ -132,10 +132,7 @@ pub(crate) static ENTRY: Entry = Entry {
         build: |setup, values| Box::new(WindowController::new(setup, Yeah::new(values))),
     },
     kernel: Some("yeah"),
-    look: Some(Look {
-        rank: 18,
-        colour: 12,
-    }),
+    look: Look::of(18, 12),
     ..Entry::BLANK
 };
 

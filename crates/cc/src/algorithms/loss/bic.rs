@@ -116,10 +116,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("bic"),
-    look: Some(Look {
-        rank: 31,
-        colour: 5,
-    }),
+    look: Look::of(31, 5),
     ..Entry::BLANK
 };
 

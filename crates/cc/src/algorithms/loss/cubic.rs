@@ -95,7 +95,7 @@ pub(crate) static ENTRY: Entry = Entry {
         build: |setup, values| Box::new(Cubic::new(setup, CubicConfig::from_values(values))),
     },
     kernel: Some("cubic"),
-    look: Some(Look { rank: 1, colour: 1 }),
+    look: Look::of(1, 1),
     ..Entry::BLANK
 };
 

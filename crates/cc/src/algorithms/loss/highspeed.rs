@@ -99,10 +99,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("highspeed"),
-    look: Some(Look {
-        rank: 32,
-        colour: 6,
-    }),
+    look: Look::of(32, 6),
     ..Entry::BLANK
 };
 

@@ -118,10 +118,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("hybla"),
-    look: Some(Look {
-        rank: 19,
-        colour: 4,
-    }),
+    look: Look::of(19, 4),
     ..Entry::BLANK
 };
 

@@ -55,10 +55,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Losses,
         build: |setup, _| Box::new(WindowController::new(setup, Aimd(Lia::default()))),
     },
-    look: Some(Look {
-        rank: 40,
-        colour: 8,
-    }),
+    look: Look::of(40, 8),
     ..Entry::BLANK
 };
 

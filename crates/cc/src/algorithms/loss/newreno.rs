@@ -57,7 +57,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("reno"),
-    look: Some(Look { rank: 0, colour: 0 }),
+    look: Look::of(0, 0),
     ..Entry::BLANK
 };
 

@@ -49,10 +49,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("reno"),
-    look: Some(Look {
-        rank: 20,
-        colour: 9,
-    }),
+    look: Look::of(20, 9),
     ..Entry::BLANK
 };
 

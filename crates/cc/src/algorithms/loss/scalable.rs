@@ -86,10 +86,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("scalable"),
-    look: Some(Look {
-        rank: 33,
-        colour: 11,
-    }),
+    look: Look::of(33, 11),
     ..Entry::BLANK
 };
 

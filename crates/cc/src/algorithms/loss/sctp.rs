@@ -72,10 +72,7 @@ pub(crate) static ENTRY: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 11,
-        colour: 10,
-    }),
+    look: Look::of(11, 10),
     ..Entry::BLANK
 };
 

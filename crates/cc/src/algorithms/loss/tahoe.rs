@@ -51,10 +51,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, Tahoe { limit }))
         },
     },
-    look: Some(Look {
-        rank: 30,
-        colour: 14,
-    }),
+    look: Look::of(30, 14),
     ..Entry::BLANK
 };
 

@@ -34,7 +34,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Losses,
         build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
     },
-    look: Some(Look { rank: 4, colour: 5 }),
+    look: Look::of(4, 5),
     ..Entry::BLANK
 };
 

@@ -28,7 +28,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Losses,
         build: |setup, values| on_newreno(setup, values, CerlPlus::from(values)),
     },
-    look: Some(Look { rank: 5, colour: 3 }),
+    look: Look::of(5, 3),
     ..Entry::BLANK
 };
 

@@ -41,10 +41,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Losses,
         build: |setup, values| on_newreno(setup, values, CerlPlusPrinted::default()),
     },
-    look: Some(Look {
-        rank: 29,
-        colour: 11,
-    }),
+    look: Look::of(29, 11),
     ..Entry::BLANK
 };
 

@@ -79,10 +79,7 @@ pub(crate) static ENTRY: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 37,
-        colour: 6,
-    }),
+    look: Look::of(37, 6),
     without_receiver_clock: Some("it took every loss for congestion"),
     ..Entry::BLANK
 };

@@ -57,10 +57,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, mveno))
         },
     },
-    look: Some(Look {
-        rank: 16,
-        colour: 15,
-    }),
+    look: Look::of(16, 15),
     ..Entry::BLANK
 };
 

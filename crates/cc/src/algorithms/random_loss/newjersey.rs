@@ -89,10 +89,7 @@ pub(crate) static ENTRY: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 23,
-        colour: 9,
-    }),
+    look: Look::of(23, 9),
     without_receiver_clock: Some("it measured rates by the arrival of acknowledgments"),
     ..Entry::BLANK
 };

@@ -55,10 +55,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     old_name: Some("newjersey+"),
-    look: Some(Look {
-        rank: 17,
-        colour: 7,
-    }),
+    look: Look::of(17, 7),
     without_receiver_clock: Some("it measured rates by the arrival of acknowledgments"),
     ..Entry::BLANK
 };

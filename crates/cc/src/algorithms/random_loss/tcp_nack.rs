@@ -73,10 +73,7 @@ pub(crate) static RENO: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 12,
-        colour: 12,
-    }),
+    look: Look::of(12, 12),
     ..Entry::BLANK
 };
 
@@ -101,10 +98,7 @@ pub(crate) static WESTWOOD: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 26,
-        colour: 4,
-    }),
+    look: Look::of(26, 4),
     ..Entry::BLANK
 };
 

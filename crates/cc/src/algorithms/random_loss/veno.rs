@@ -86,10 +86,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("veno"),
-    look: Some(Look {
-        rank: 22,
-        colour: 8,
-    }),
+    look: Look::of(22, 8),
     ..Entry::BLANK
 };
 

@@ -28,13 +28,12 @@ mod report;
 mod send;
 mod set_up;
 
+use super::in_flight::{Outbox, Writer};
 use super::ledger::Ledger;
-use super::message::Writer;
 use super::payload;
 use super::wire::{AckOf, ENDLESS, Message};
 use crate::counters::SenderCounters;
 use crate::engine::packet::Flags;
-use crate::engine::payload_pool::Outbox;
 use crate::measure::Delays;
 use crate::network::{AatpFlow, AatpSettings, TcpSettings};
 use crate::ranges::Ranges;
@@ -280,7 +279,7 @@ impl Source {
                 retry_at,
             } if retry_at <= now => self.send_train(now, step, tries, out),
             Phase::Halted { probe_at } if probe_at <= now => {
-                self.writer.send(now, &Message::Probe, out);
+                self.writer.send(now, Message::Probe, out);
                 self.phase = Phase::Halted {
                     probe_at: now + PROBE_INTERVAL,
                 };
@@ -304,25 +303,25 @@ impl Source {
                     if tries == 1 {
                         self.add_rtt(silence);
                     }
-                    if granted.bandwidth > 0 {
-                        self.begin(now, granted.bandwidth, granted.allocated, out);
-                    } else {
-                        self.send_train(now, 0, 0, out);
+                    match granted {
+                        Some(granted) => self.begin(now, granted, out),
+                        None => self.send_train(now, 0, 0, out),
                     }
                 }
             }
             Message::TrainReport(report) => self.on_train_report(now, report, out),
-            Message::Sack(sack) => self.on_sack(now, &sack, out),
+            Message::Sack(sack) if sack.is_in_range() => self.on_sack(now, &sack, out),
             Message::ProbeAnswer => self.on_alive(now, out),
             Message::Closed => {
                 if let Phase::Closing { .. } = self.phase {
                     self.phase = Phase::Done;
                 }
             }
-            // Messages that only this end sends.
+            // Messages that only this end sends, and reports that say what cannot be.
             Message::Open(_)
             | Message::Train(_)
             | Message::Data(_)
+            | Message::Sack(_)
             | Message::Ack(_)
             | Message::Probe
             | Message::Close => {}

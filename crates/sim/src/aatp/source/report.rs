@@ -2,12 +2,13 @@
 //! judged.
 
 use super::{Phase, Source};
+use crate::aatp::in_flight::Outbox;
 use crate::aatp::ledger::Burst;
 use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::packet::Block;
-use crate::engine::payload_pool::Outbox;
 use crate::outcome::Truth;
-use whimbrel_cc::BurstReport;
+use whimbrel_cc::burst_transport::bounded_rate;
+use whimbrel_cc::{BurstReport, Share};
 use whimbrel_units::{Duration, Time};
 
 /// A burst that is still unreported this long after newer bursts were reported: the receiver has
@@ -36,7 +37,7 @@ impl Source {
         }
         if !(self.phase == Phase::Sending && self.has_more()) {
             while let Some(ack) = self.acks.pop_front() {
-                self.writer.send(now, &Message::Ack(ack), out);
+                self.writer.send(now, Message::Ack(ack), out);
             }
         }
     }
@@ -91,7 +92,10 @@ impl Source {
             min_rtt: self.estimator.min_rtt(),
             // The simulator's clocks are exact.
             noise: 0.0,
-            share: sack.share,
+            share: sack.share.map(|share| Share {
+                allocated: bounded_rate(share.allocated.as_bits_per_sec()),
+                ..share
+            }),
         };
         let response = self.controller.on_burst(&report);
         self.account.bursts += 1;
@@ -113,7 +117,8 @@ impl Source {
         }
         let left = burst.departure(burst.last_received()?);
         let elapsed = now.since(left).as_nanos();
-        elapsed.checked_sub(sack.held).map(Duration::from_nanos)
+        let way = elapsed.checked_sub(sack.held.as_nanos());
+        way.map(Duration::from_nanos)
     }
 
     pub(super) fn add_rtt(&mut self, rtt: Duration) {

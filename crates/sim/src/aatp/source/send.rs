@@ -1,11 +1,11 @@
 //! Bursts: their size, what they carry, and when each packet leaves.
 
 use super::Source;
+use crate::aatp::in_flight::Outbox;
 use crate::aatp::ledger::Burst;
 use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, Message};
-use crate::engine::payload_pool::Outbox;
-use whimbrel_cc::burst_transport::Departures;
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};
+use whimbrel_cc::burst_transport::{BurstPacket, Departures};
 use whimbrel_units::Time;
 
 /// Maximum of unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
@@ -84,11 +84,13 @@ impl Source {
         };
         let data = Data {
             sequence,
-            burst: burst.number,
-            index,
-            count: burst.count,
-            interval: burst.interval.as_nanos(),
-            sent: now.as_nanos(),
+            place: BurstPacket {
+                burst: burst.number,
+                index,
+                count: burst.count,
+                interval: burst.interval,
+                sent: now.as_nanos(),
+            },
             ack,
         };
         self.next_at = burst.departure(index + 1);
@@ -100,8 +102,7 @@ impl Source {
         let size = DATA_HEADER + payload;
         self.counters.packets += 1;
         self.counters.wire_bytes += u64::from(size);
-        self.writer
-            .send_padded(now, &Message::Data(data), size, out);
+        self.writer.send_padded(now, Message::Data(data), size, out);
         // After a data packet, so that some data gets through in front of a short queue.
         if self.reestimate_at.is_some_and(|at| at <= now) {
             self.reestimate_at = self.settings.reestimate.map(|every| now + every);

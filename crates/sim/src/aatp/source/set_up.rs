@@ -1,12 +1,12 @@
 //! Opening, packet trains, and closing.
 
 use super::{Phase, Source};
+use crate::aatp::in_flight::Outbox;
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
-use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::Bandwidth;
-use whimbrel_cc::burst_transport::bounded_rate;
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};
-use whimbrel_units::{Duration, Time};
+use whimbrel_cc::burst_transport::{Granted, bounded_rate};
+use whimbrel_units::{Duration, Rate, Time};
 
 /// Retransmission interval of an opening; it doubles with each try up to `LONGEST_RETRY`.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ impl Source {
             packets: self.total,
         };
         self.heard = now;
-        self.writer.send(now, &Message::Open(open), out);
+        self.writer.send(now, Message::Open(open), out);
         self.phase = Phase::Opening {
             tries: tries + 1,
             retry_at: now + retry(FIRST_RETRY, tries),
@@ -48,7 +48,7 @@ impl Source {
                 index,
                 count,
             });
-            self.writer.send_padded(now, &train, size, out);
+            self.writer.send_padded(now, train, size, out);
         }
     }
 
@@ -60,31 +60,24 @@ impl Source {
             Phase::Measuring { step, .. } if step + 1 < TRAINS => {
                 self.send_train(now, step + 1, 0, out);
             }
-            Phase::Measuring { .. } if report.granted.bandwidth > 0 => {
-                self.begin(now, report.granted.bandwidth, report.granted.allocated, out);
+            Phase::Measuring { .. } => {
+                if let Some(granted) = report.granted {
+                    self.begin(now, granted, out);
+                }
             }
-            Phase::Sending if report.granted.bandwidth > 0 => {
-                self.notify_bandwidth(
-                    now,
-                    report.granted.bandwidth,
-                    report.granted.allocated,
-                    false,
-                );
+            Phase::Sending => {
+                if let Some(granted) = report.granted {
+                    self.notify_bandwidth(now, granted, false);
+                }
             }
             _ => {}
         }
     }
 
     /// The bandwidth is known: data flows.
-    pub(super) fn begin(
-        &mut self,
-        now: Time,
-        bandwidth: u64,
-        allocated: u64,
-        out: &mut Outbox<'_>,
-    ) {
+    pub(super) fn begin(&mut self, now: Time, granted: Granted, out: &mut Outbox<'_>) {
         self.account.known_at.get_or_insert(now);
-        self.notify_bandwidth(now, bandwidth, allocated, true);
+        self.notify_bandwidth(now, granted, true);
         self.phase = Phase::Sending;
         self.next_at = now;
         self.reestimate_at = self.settings.reestimate.map(|every| now + every);
@@ -93,20 +86,15 @@ impl Source {
         self.on_send_timer(now, out);
     }
 
-    pub(super) fn notify_bandwidth(
-        &mut self,
-        now: Time,
-        bandwidth: u64,
-        allocated: u64,
-        restart: bool,
-    ) {
-        let rate = bounded_rate(bandwidth);
+    fn notify_bandwidth(&mut self, now: Time, granted: Granted, restart: bool) {
+        let rate = bounded_rate(granted.bandwidth.as_bits_per_sec());
+        let allocated = bounded_rate(granted.allocated.as_bits_per_sec());
         self.account.bandwidth = rate;
         self.controller.on_bandwidth(&Bandwidth {
             now,
             rate,
             packet: self.settings.packet,
-            allocated: (allocated > 0).then(|| bounded_rate(allocated)),
+            allocated: Some(allocated).filter(|rate| *rate > Rate::ZERO),
             restart,
             exact: true,
         });
@@ -120,7 +108,7 @@ impl Source {
             self.phase = Phase::Done;
             return;
         }
-        self.writer.send(now, &Message::Close, out);
+        self.writer.send(now, Message::Close, out);
         self.phase = Phase::Closing {
             tries: tries + 1,
             retry_at: now + retry(self.estimator.rto(), tries),

@@ -49,10 +49,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(WindowController::new(setup, Aimd(RtaHybla(hybla))))
         },
     },
-    look: Some(Look {
-        rank: 28,
-        colour: 10,
-    }),
+    look: Look::of(28, 10),
     ..Entry::BLANK
 };
 

@@ -115,7 +115,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(Adaptive::new(setup, ranges, watch, boost))
         },
     },
-    look: Some(Look { rank: 7, colour: 7 }),
+    look: Look::of(7, 7),
     ..Entry::BLANK
 };
 

@@ -42,10 +42,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Losses,
         build: |setup, _| Box::new(WindowController::new(setup, RtaNewReno)),
     },
-    look: Some(Look {
-        rank: 27,
-        colour: 12,
-    }),
+    look: Look::of(27, 12),
     ..Entry::BLANK
 };
 

@@ -66,6 +66,6 @@ pub(crate) static ENTRY: Entry = Entry {
             ))
         },
     },
-    look: Some(Look { rank: 8, colour: 9 }),
+    look: Look::of(8, 9),
     ..Entry::BLANK
 };

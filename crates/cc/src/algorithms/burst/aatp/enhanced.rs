@@ -111,7 +111,7 @@ pub(crate) static ENTRY: Entry = Entry {
         };
         Box::new(Aatp::new(controller, setup, values.number("initial_share")))
     }),
-    look: Some(Look { rank: 6, colour: 6 }),
+    look: Look::of(6, 6),
     ..Entry::BLANK
 };
 

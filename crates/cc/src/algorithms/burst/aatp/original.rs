@@ -39,10 +39,7 @@ pub(crate) static ENTRY: Entry = Entry {
         let controller = Original { phase: "increase" };
         Box::new(Aatp::new(controller, setup, values.number("initial_share")))
     }),
-    look: Some(Look {
-        rank: 24,
-        colour: 9,
-    }),
+    look: Look::of(24, 9),
     ..Entry::BLANK
 };
 

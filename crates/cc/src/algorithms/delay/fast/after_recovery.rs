@@ -138,10 +138,7 @@ pub(crate) static ENTRY: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 10,
-        colour: 11,
-    }),
+    look: Look::of(10, 11),
     ..Entry::BLANK
 };
 

@@ -148,7 +148,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::LossesAndDelays,
         build: |setup, values| Box::new(WindowController::new(setup, Fast::new(values))),
     },
-    look: Some(Look { rank: 9, colour: 4 }),
+    look: Look::of(9, 4),
     ..Entry::BLANK
 };
 
@@ -175,10 +175,7 @@ pub(crate) static MFAST: Entry = Entry {
             )
         },
     },
-    look: Some(Look {
-        rank: 25,
-        colour: 13,
-    }),
+    look: Look::of(25, 13),
     ..Entry::BLANK
 };
 

@@ -142,7 +142,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     },
     kernel: Some("bbr"),
-    look: Some(Look { rank: 2, colour: 2 }),
+    look: Look::of(2, 2),
     ..Entry::BLANK
 };
 

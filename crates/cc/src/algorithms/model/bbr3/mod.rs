@@ -175,7 +175,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(Bbr3::new(setup, config))
         },
     },
-    look: Some(Look { rank: 3, colour: 8 }),
+    look: Look::of(3, 8),
     ..Entry::BLANK
 };
 

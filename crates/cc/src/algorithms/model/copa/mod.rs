@@ -124,10 +124,7 @@ pub(crate) static ENTRY: Entry = Entry {
             Box::new(controller.turn(values.switch("turn")))
         },
     },
-    look: Some(Look {
-        rank: 15,
-        colour: 15,
-    }),
+    look: Look::of(15, 15),
     ..Entry::BLANK
 };
 

@@ -160,10 +160,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Path,
         build: |setup, values| Box::new(Verus::new(setup, Tuning::from_values(values))),
     },
-    look: Some(Look {
-        rank: 38,
-        colour: 3,
-    }),
+    look: Look::of(38, 3),
     ..Entry::BLANK
 };
 

@@ -131,10 +131,7 @@ pub(crate) static ENTRY: Entry = Entry {
         driven_by: DrivenBy::Path,
         build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
     },
-    look: Some(Look {
-        rank: 39,
-        colour: 7,
-    }),
+    look: Look::of(39, 7),
     without_receiver_clock: Some("it took queues of acknowledgments for queues of data"),
     ..Entry::BLANK
 };
