@@ -2,7 +2,7 @@
 
 use crate::failure::BadInput;
 use anyhow::Context;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use whimbrel_transfer::{
     Error, Fingerprint, Identity, KnownHosts, KnownTokens, Reason, ServerAddress, Token,
@@ -148,6 +148,16 @@ impl Credentials {
         }
         if let Err(error) = tokens.set(&self.host, &self.token) {
             eprintln!("note: the token was not remembered: {error}");
+        }
+    }
+
+    /// Prints an error, and what to do if a remembered token caused it.
+    pub fn report(&self, error: &Error) {
+        // That nothing reads standard error is no reason to hide the exit status.
+        let mut out = io::stderr().lock();
+        writeln!(out, "error: {error}").ok();
+        if let Some(hint) = self.hint(error) {
+            writeln!(out, "{hint}").ok();
         }
     }
 

@@ -4,8 +4,8 @@ mod output;
 mod tunnel;
 
 use crate::credentials::{CredentialArgs, Credentials};
-use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
+use crate::send::{REFUSED, UNTRUSTED, exit_code};
 use anyhow::Context;
 use output::Output;
 use std::io::{self, IsTerminal, Write};
@@ -15,11 +15,6 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use tunnel::{TunnelArgs, run as run_tunnel};
 use whimbrel_cc::Spec;
 use whimbrel_transfer::{Carried, ClientOptions, Error, PipeClient, ServerAddress, Transport};
-
-/// Exit status: the server refused the target.
-const REFUSED: u8 = 3;
-/// Exit status: the server is unknown, or its fingerprint is wrong.
-const UNTRUSTED: u8 = 4;
 
 /// Join standard input and output to a port or program at a server
 ///
@@ -61,7 +56,8 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
     let options = options(args.server, args.controller, &args.transport, &credentials);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
-        let client = connect(options).await?;
+        let client = PipeClient::connect(options).await?;
+        say_if_over_tcp(&client);
         let stopped = |_| Error::Stopped;
         let mut hangup = signal(SignalKind::hangup()).map_err(stopped)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(stopped)?;
@@ -109,31 +105,20 @@ fn options(
     options
 }
 
-/// Connects, and says so if UDP is blocked.
-async fn connect(options: ClientOptions) -> Result<PipeClient, Error> {
-    let client = PipeClient::connect(options).await?;
+/// Says so if UDP is blocked.
+fn say_if_over_tcp(client: &PipeClient) {
     if let Transport::Tls(control) = client.transport() {
         writeln!(io::stderr(), "{}", over_tcp::notice(control)).ok();
     }
-    Ok(client)
 }
 
 /// Prints an error and returns its exit status.
 fn failed(error: Error, credentials: &Credentials) -> anyhow::Result<ExitCode> {
-    let code = match &error {
-        Error::Refused(_) => REFUSED,
-        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
-        _ => return Err(error.into()),
-    };
-    let hint = credentials.hint(&error);
-    writeln!(io::stderr(), "error: {error}").ok();
-    if let Some(hint) = hint {
-        writeln!(io::stderr(), "{hint}").ok();
+    match exit_code(&error) {
+        REFUSED | UNTRUSTED => {
+            credentials.report(&error);
+            Ok(ExitCode::from(exit_code(&error)))
+        }
+        _ => Err(error.into()),
     }
-    Ok(ExitCode::from(code))
-}
-
-/// Wrong usage of these commands.
-fn bad(text: impl std::fmt::Display) -> anyhow::Error {
-    BadInput::new(text).into()
 }

@@ -3,13 +3,13 @@
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
-use crate::place::Place;
 use crate::send::{bar, exit_code, files, show_update};
 use anyhow::Context;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
+use whimbrel_transfer::service::Location;
 use whimbrel_transfer::wire::{Entry, Kind};
 use whimbrel_transfer::{
     ClientOptions, Error, GetOptions, ListOptions, RemoveOptions, Retry, ServerAddress, get, list,
@@ -57,7 +57,7 @@ pub struct GetArgs {
 pub struct LsArgs {
     /// `HOST[:PORT][:PATH]`
     #[arg(value_name = "HOST[:PATH]")]
-    place: Place,
+    place: Location,
     /// With everything below directories
     #[arg(long, short)]
     recursive: bool,
@@ -73,7 +73,7 @@ pub struct LsArgs {
 pub struct RmArgs {
     /// `HOST[:PORT]:PATH`
     #[arg(value_name = "HOST:PATH")]
-    place: Place,
+    place: Location,
     /// Also a directory that is not empty
     #[arg(long, short)]
     recursive: bool,
@@ -120,11 +120,7 @@ async fn stop() {
 }
 
 fn failed(error: &Error, credentials: &Credentials) -> ExitCode {
-    let mut out = io::stderr().lock();
-    writeln!(out, "error: {error}").ok();
-    if let Some(hint) = credentials.hint(error) {
-        writeln!(out, "{hint}").ok();
-    }
+    credentials.report(error);
     ExitCode::from(exit_code(error))
 }
 
@@ -136,14 +132,14 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     let mut texts = args.places;
     // The last one is a directory here, unless it names a path on a server.
-    let is_remote = |text: &str| text.parse::<Place>().is_ok_and(|p| p.path.is_some());
+    let is_remote = |text: &str| text.parse::<Location>().is_ok_and(|p| p.path.is_some());
     let directory = match texts.last() {
         Some(last) if !is_remote(last) && texts.len() > 1 => texts.pop().map(PathBuf::from),
         _ => None,
     };
     let mut places = Vec::new();
     for text in &texts {
-        let place: Place = text.parse().map_err(BadInput::new)?;
+        let place: Location = text.parse().map_err(BadInput::new)?;
         let Some(path) = place.path else {
             let text = format!("`{text}`: write HOST:PATH; `whimbrel ls` shows what is there");
             return Err(BadInput::new(text).into());
@@ -244,14 +240,14 @@ pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The name of an entry; a file that was asked for has its own.
-fn name(place: &Place, entry: &Entry) -> String {
+fn name(place: &Location, entry: &Entry) -> String {
     match (&place.path, entry.path.is_empty()) {
         (Some(path), true) => path.to_string(),
         _ => printable(&entry.path),
     }
 }
 
-fn entry_line(place: &Place, entry: &Entry) -> String {
+fn entry_line(place: &Location, entry: &Entry) -> String {
     let metadata = &entry.remote.metadata;
     let (kind, after) = match metadata.kind {
         Kind::Directory => ('d', "/".to_owned()),
@@ -269,7 +265,7 @@ fn entry_line(place: &Place, entry: &Entry) -> String {
     format!("{mode} {size:>10} {}{after}", name(place, entry))
 }
 
-fn entry_json(place: &Place, entry: &Entry) -> serde_json::Value {
+fn entry_json(place: &Location, entry: &Entry) -> serde_json::Value {
     let metadata = &entry.remote.metadata;
     serde_json::json!({
         "name": name(place, entry),

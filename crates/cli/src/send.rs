@@ -8,7 +8,6 @@ pub use tree::files;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, STOPPED};
 use crate::over_tcp::{self, TransportArgs};
-use crate::place::Place;
 use crate::priority::priority;
 use anyhow::Context;
 use hindsight::Seen;
@@ -20,6 +19,7 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_report::iperf3;
+use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
     BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Measurement,
     Outcome, QlogFolder, Report, Retry, SendOptions, SendSource, ServerAddress, Summary,
@@ -38,9 +38,9 @@ const STDIN: &str = "-";
 /// Exit status: the transfer failed.
 const FAILED: u8 = 1;
 /// Exit status: the server refused the file.
-const REFUSED: u8 = 3;
+pub const REFUSED: u8 = 3;
 /// Exit status: the server is unknown, or its fingerprint is wrong.
-const UNTRUSTED: u8 = 4;
+pub const UNTRUSTED: u8 = 4;
 
 /// Send files and directories to a server, over QUIC
 ///
@@ -347,11 +347,7 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
     }
     // A program that reads the JSON object gets one status for every failure.
     let code = if as_json { FAILED } else { exit_code(error) };
-    let mut out = io::stderr().lock();
-    writeln!(out, "error: {error}").ok();
-    if let Some(hint) = credentials.hint(error) {
-        writeln!(out, "{hint}").ok();
-    }
+    credentials.report(error);
     let begun = report.sent_bytes > 0 || report.resumed_bytes > 0;
     let text = match report.outcome {
         Outcome::Unknown => {
@@ -362,7 +358,7 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
         }
         _ => return Ok(ExitCode::from(code)),
     };
-    writeln!(out, "{text}").ok();
+    writeln!(io::stderr(), "{text}").ok();
     Ok(ExitCode::from(code))
 }
 
@@ -427,12 +423,12 @@ fn ordinal(n: u32) -> String {
 }
 
 /// The sources, and the server.
-fn places(places: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, Place)> {
+fn places(places: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, Location)> {
     let (place, sources) = places
         .split_last()
         .ok_or_else(|| BadInput::new("write PATH... HOST"))?;
     let text = place.to_string_lossy();
-    let parsed = text.parse::<Place>().map_err(BadInput::new)?;
+    let parsed = text.parse::<Location>().map_err(BadInput::new)?;
     if !text.contains(':') && place.exists() {
         let note = "is taken for the server, the last argument; there is a file of this name";
         writeln!(io::stderr(), "note: {text} {note}").ok();
@@ -480,7 +476,7 @@ fn tree_options(
 }
 
 /// The path of one file on the server.
-fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Option<String>> {
+fn remote_name(args: &SendArgs, file: &Path, place: &Location) -> anyhow::Result<Option<String>> {
     let text = |name: &std::ffi::OsStr| {
         let utf_8 = name.to_str().map(str::to_owned);
         utf_8.ok_or_else(|| BadInput::new("the file's name is not UTF-8; use --name"))
@@ -507,7 +503,7 @@ fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Op
 fn options(
     args: SendArgs,
     file: PathBuf,
-    place: Place,
+    place: Location,
     credentials: &Credentials,
 ) -> anyhow::Result<SendOptions> {
     Ok(SendOptions {

@@ -2,11 +2,8 @@
 
 mod access;
 mod config;
-mod events;
 mod live;
-mod measured;
 mod memory;
-mod metrics;
 mod output;
 
 use crate::failure::BadInput;
@@ -15,7 +12,7 @@ use crate::priority::priority;
 use crate::send::qlog_folder;
 use access::{AccessArgs, announce};
 use anyhow::Context;
-use live::{Display, Meter};
+use live::Display;
 use output::Output;
 use serde_json::json;
 use std::io;
@@ -24,11 +21,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_transfer::service::{self, Meter};
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
@@ -230,23 +229,22 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let out = Arc::new(out);
         let scrapers = match args.metrics {
             Some(address) => {
-                let listening = metrics::listen(address).await;
+                let listening = TcpListener::bind(address).await;
                 Some(listening.with_context(|| format!("--metrics: cannot use {address}"))?)
             }
             None => None,
         };
-        let counted = measured::metrics();
+        let counted = service::metrics();
         let stored = Arc::new(Notify::new());
         let notified = Arc::clone(&stored);
         let (once, as_json) = (args.once, args.json);
         let (shown, output) = (Arc::clone(&display), Arc::clone(&out));
         let counting = counted.clone();
         let on_event = move |event: Event| {
-            measured::count(&counting, &event);
-            let line = if as_json {
-                events::json(&event).to_string()
-            } else {
-                events::line(&event)
+            service::count(&counting, &event);
+            let line = match as_json {
+                true => event.json().to_string(),
+                false => event.line(),
             };
             shown.print(&line, |line| output.print(line));
             if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
@@ -279,8 +277,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             let Some(listener) = scrapers else {
                 return std::future::pending().await;
             };
-            let refresh = |metrics: &_| measured::refresh(metrics, &server);
-            metrics::serve(listener, counted, refresh).await
+            let refresh = |metrics: &_| service::refresh(metrics, &server);
+            service::serve_metrics(listener, counted, refresh).await
         };
         let reload = reload(&args, &server, &out);
         tokio::select! {

@@ -1,19 +1,13 @@
 //! `whimbrel tcp`: the TCP connections of a program, or of a running service, under any algorithm.
 //! Chooses the connections, runs the program, and shows what happened.
 
-mod command;
-mod options;
 mod outputs;
-mod record;
 mod show;
 mod status;
-#[cfg(test)]
-pub mod testing;
 
 use crate::atomic_file;
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
-use command::{NotStarted, Received, Signals};
 use nix::sys::signal::Signal;
 use outputs::{OutputArgs, Page};
 use std::ffi::OsString;
@@ -22,10 +16,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Agent, Cgroup, Datapath, Network, Options, Report, Selection};
+use whimbrel_linux::command::{self, NotStarted, Received, Signals};
+use whimbrel_linux::status::{Instance, Server};
+use whimbrel_linux::{
+    Agent, Cgroup, Datapath, Ended, MAX_RULES, Network, Options, Selection, values,
+};
 use whimbrel_units::Duration;
 
-pub use record::{Ended, SummaryRecord};
 pub use show::{Summary, text};
 
 /// After this time without an end, a line says what is waited for.
@@ -106,15 +103,10 @@ pub struct TcpArgs {
     )]
     port: Vec<u16>,
     /// Only connections to these addresses: 10.0.0.0/8, 2001:db8::/32 or one address; repeatable
-    #[arg(
-        long,
-        value_name = "ADDRESS/BITS",
-        value_parser = options::network,
-        help_heading = "Connections"
-    )]
+    #[arg(long, value_name = "ADDRESS/BITS", help_heading = "Connections")]
     to: Vec<Network>,
     /// The kernel's algorithm that takes over if whimbrel does not answer
-    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = options::fallback)]
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = values::fallback)]
     fallback: String,
     /// Answer with real-time priority (SCHED_FIFO): shorter and steadier delays. Needs root or
     /// CAP_SYS_NICE
@@ -135,9 +127,9 @@ pub struct TcpArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "",
-        value_parser = options::devices
+        value_parser = devices
     )]
-    nack: Option<options::Devices>,
+    nack: Option<Devices>,
     #[command(flatten)]
     outputs: OutputArgs,
     /// Time between the points of the time line
@@ -145,7 +137,7 @@ pub struct TcpArgs {
         long,
         value_name = "TIME",
         default_value = "100 ms",
-        value_parser = options::above_zero,
+        value_parser = above_zero,
         help_heading = "Time line"
     )]
     sample: Duration,
@@ -177,8 +169,12 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         return status::run(args);
     }
     let cgroup = chosen_cgroup(&args)?;
-    options::check_count("--port", args.port.len())?;
-    options::check_count("--to", args.to.len())?;
+    for (flag, given) in [("--port", args.port.len()), ("--to", args.to.len())] {
+        if given > MAX_RULES {
+            let text = format!("{flag} is given {given} times; at most {MAX_RULES} are possible");
+            return Err(BadInput::new(text).into());
+        }
+    }
     // Fail before the run rather than after it.
     args.outputs.check()?;
     if let Some(path) = &args.output {
@@ -200,8 +196,8 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
     let agent = Agent::start(datapath, options)?;
     let ended = match control(&args, &agent, &cgroup, &signals, begin) {
         Ok(ended) => ended,
-        Err(error) => match error.downcast::<Failed>() {
-            Ok(Failed(NotStarted { status, why })) => {
+        Err(error) => match error.downcast::<NotStarted>() {
+            Ok(NotStarted { status, why }) => {
                 eprintln!("error: {why}");
                 return Ok(ExitCode::from(status));
             }
@@ -225,7 +221,9 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
 fn chosen_cgroup(args: &TcpArgs) -> Result<Cgroup, BadInput> {
     match (&args.cgroup, args.command.is_empty()) {
         (None, false) => Ok(Cgroup::New),
-        (Some(path), true) => options::cgroup(path).map(Cgroup::Existing),
+        (Some(path), true) => {
+            values::cgroup(path).map_err(|why| BadInput::new(format!("--cgroup {why}")))
+        }
         (Some(_), false) => Err(BadInput::new(
             "--cgroup is for a service that already runs; COMMAND gets a cgroup of its own: give \
              one of the two",
@@ -237,10 +235,22 @@ fn chosen_cgroup(args: &TcpArgs) -> Result<Cgroup, BadInput> {
     }
 }
 
-/// COMMAND could not be started.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", .0.why)]
-struct Failed(NotStarted);
+/// Names of network interfaces; none means all but the loopback.
+#[derive(Debug, Clone)]
+struct Devices(Vec<String>);
+
+fn devices(text: &str) -> Result<Devices, String> {
+    values::devices(text).map(Devices)
+}
+
+/// Parses a span of time that is not zero.
+fn above_zero(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(Duration::ZERO) => Err("it must be longer than 0 s, such as `100 ms`".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(format!("{error}")),
+    }
+}
 
 /// Chooses the connections, and waits for the end of COMMAND or for a signal.
 fn control(
@@ -256,17 +266,17 @@ fn control(
     };
     let chosen = agent.datapath().choose(cgroup, &selection)?;
     let directory = chosen.directory().to_owned();
-    let instance = status::Instance {
+    let instance = Instance {
         controller: args.controller.to_string(),
         fallback: args.fallback.clone(),
         what: what(args),
         begin,
     };
     let ended = std::thread::scope(|scope| -> anyhow::Result<Ended> {
-        let _server = status::Server::start(scope, instance, || agent.report())?;
+        let _server = Server::start(scope, instance, || agent.report())?;
         let status = match cgroup {
             Cgroup::New => {
-                let child = command::start(&args.command, &directory, signals).map_err(Failed)?;
+                let child = command::start(&args.command, &directory, signals)?;
                 Some(command::attend(child, signals)?)
             }
             Cgroup::Existing(path) => {
@@ -354,23 +364,22 @@ fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyh
         begin,
     };
     let notes = args.outputs.write(&page)?;
-    let report: &Report = summary.report;
     let controller = args.controller.to_string();
     let json = || {
-        let record = SummaryRecord::new(controller.clone(), &args.fallback, report, summary.ended);
-        serde_json::to_string_pretty(&record).map_err(io::Error::from)
+        summary
+            .report
+            .json(&controller, &args.fallback, summary.ended)
     };
     if let Some(path) = &args.output {
-        let text = json()?;
-        atomic_file::write(path, |to| writeln!(to, "{text}"))?;
+        atomic_file::write(path, |to| writeln!(to, "{:#}", json()))?;
     }
     if args.json {
         match (&args.output, args.command.is_empty()) {
             (Some(_), _) => {}
-            (None, true) => writeln!(io::stdout(), "{}", json()?)?,
+            (None, true) => writeln!(io::stdout(), "{:#}", json())?,
             // COMMAND's output is on standard output. That nothing reads standard error is no reason
             // to hide COMMAND's exit status.
-            (None, false) => drop(writeln!(io::stderr(), "{}", json()?)),
+            (None, false) => drop(writeln!(io::stderr(), "{:#}", json())),
         }
     } else if !args.quiet {
         let mut text = show::text(summary);

@@ -10,6 +10,49 @@ pub use screen::Screen;
 pub use view::View;
 
 use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Time between looks for the end.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Updates and shows a view after each `interval` until `stopped` is set.
+///
+/// # Errors
+/// If the terminal is gone, or the update fails.
+pub fn until<E: From<io::Error>>(
+    stopped: &AtomicBool,
+    interval: Duration,
+    screen: &mut Screen,
+    view: &mut View,
+    mut update: impl FnMut(&mut View, Instant) -> Result<(), E>,
+) -> Result<(), E> {
+    while !stopped.load(Ordering::Relaxed) {
+        let now = Instant::now();
+        update(view, now)?;
+        screen.show(view)?;
+        while now.elapsed() < interval && !stopped.load(Ordering::Relaxed) {
+            sleep(POLL);
+        }
+    }
+    Ok(())
+}
+
+/// Turns growing totals into rates: how much each grew per second since the last time.
+#[derive(Debug, Default)]
+pub struct Rates<const N: usize>(Option<(Instant, [f64; N])>);
+
+impl<const N: usize> Rates<N> {
+    /// The rates at `now`; `None` at first, and if no time has passed.
+    pub fn at(&mut self, now: Instant, totals: [f64; N]) -> Option<[f64; N]> {
+        let (then, before) = self.0.replace((now, totals))?;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let rate = |i: usize| (totals[i] - before[i]) / seconds;
+        (seconds > 0.0).then(|| std::array::from_fn(rate))
+    }
+}
 
 /// Values that a curve keeps: more than a terminal has columns.
 const KEPT: usize = 512;
@@ -82,6 +125,15 @@ mod tests {
         assert_eq!(curve.newest(3).collect::<Vec<_>>(), [513.0, 514.0, 0.0]);
         assert_eq!((curve.last(), curve.most()), (0.0, 514.0));
         assert_eq!(curve.newest(usize::MAX).count(), KEPT);
+    }
+
+    #[test]
+    fn rates_are_of_the_time_between_two_views() {
+        let (mut rates, start) = (Rates::default(), Instant::now());
+        assert_eq!(rates.at(start, [5.0, 1.0]), None);
+        let later = start + Duration::from_millis(500);
+        assert_eq!(rates.at(later, [6.0, 1.0]), Some([2.0, 0.0]));
+        assert_eq!(rates.at(later, [7.0, 1.0]), None, "no time has passed");
     }
 
     #[test]

@@ -15,6 +15,8 @@
 //! * [`Datapath`] loads the programs, registers the algorithm and chooses the connections.
 //! * [`Agent`] answers events in a thread of its own, and reports what happened.
 //! * [`adapter`] is the pure part: events in, commands out.
+//! * [`status`] lets other processes see the connections of running instances, [`command`] runs a
+//!   program whose connections are controlled, and [`values`] reads what users write.
 //! * [`nack`] lets the receiver of a corrupted segment say so, at both ends of a connection.
 //! * [`wire`] is what kernel and process exchange; `bpf/wire.h` mirrors it.
 //!
@@ -48,6 +50,7 @@ mod agent;
 mod bpf;
 mod cgroup;
 mod clock;
+pub mod command;
 mod connection;
 mod datapath;
 mod error;
@@ -63,7 +66,12 @@ mod options;
 mod privileges;
 #[cfg(test)]
 mod prr_tests;
+mod record;
 pub mod recording;
+pub mod status;
+#[doc(hidden)]
+pub mod testing;
+pub mod values;
 pub mod wire;
 
 pub use agent::{Agent, Flood, NackReport, Report};
@@ -72,3 +80,4 @@ pub use datapath::{Chosen, Datapath};
 pub use error::LinuxError;
 pub use kernel_algorithms::kernel_algorithms;
 pub use options::{Cgroup, MAX_RULES, Network, Options, Selection, Truth};
+pub use record::{ClockRecord, ClockState, ConnectionRecord, Ended, TruthRecord, VerdictsRecord};

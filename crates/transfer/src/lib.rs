@@ -34,6 +34,7 @@ mod ranges;
 #[cfg(test)]
 mod scratch_directory;
 mod server;
+pub mod service;
 mod storage;
 mod token;
 pub mod wire;

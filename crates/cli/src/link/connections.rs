@@ -2,8 +2,9 @@
 //! decisions of a loss classifier beside the truth, which only an emulated path knows.
 
 use super::congestion::Ended;
-use crate::tcp::{self, Summary, SummaryRecord};
-use serde_json::{Value, json};
+use crate::table::table;
+use crate::tcp::{self, Summary};
+use serde_json::Value;
 use whimbrel_cc::connection::Verdicts;
 use whimbrel_linux::Report;
 
@@ -32,16 +33,15 @@ pub fn text(ended: &Ended, status: u8) -> String {
 
 /// The object of `whimbrel tcp --json`.
 pub fn json(ended: &Ended, status: u8) -> Value {
-    json!(SummaryRecord::new(
-        ended.options.controller.to_string(),
-        &ended.options.fallback,
-        &ended.report,
-        conclusion(ended, status),
-    ))
+    let controller = ended.options.controller.to_string();
+    let conclusion = conclusion(ended, status);
+    ended
+        .report
+        .json(&controller, &ended.options.fallback, conclusion)
 }
 
-fn conclusion(ended: &Ended, status: u8) -> tcp::Ended {
-    tcp::Ended {
+fn conclusion(ended: &Ended, status: u8) -> whimbrel_linux::Ended {
+    whimbrel_linux::Ended {
         status: Some(status),
         elapsed: ended.elapsed,
         unfinished: 0,
@@ -79,15 +79,20 @@ fn matrix(verdicts: &Verdicts) -> String {
     if unknown != [0, 0] {
         rows.push(row("not lost on the path", unknown));
     }
-    let heads = ["true cause", "decided\nrandom", "decided\ncongestion"];
-    whimbrel_report::plain(&heads.map(str::to_owned), &[false, true, true], &rows)
+    let columns = [
+        ("true cause", false),
+        ("decided\nrandom", true),
+        ("decided\ncongestion", true),
+    ];
+    table(&columns, &rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::testing::connection;
+    use serde_json::json;
     use whimbrel_linux::Options;
+    use whimbrel_linux::testing::connection;
     use whimbrel_units::Duration;
 
     fn ended(report: Report) -> Ended {

@@ -3,7 +3,8 @@
 //! The commands' output goes to a file meanwhile: its last lines are shown, and all of it is printed
 //! at the end.
 
-use crate::watch::{Curve, Screen, View};
+use crate::table::table;
+use crate::watch::{Rates, Screen, View, until};
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -21,8 +22,6 @@ use whimbrel_units::Time;
 
 /// Time between views.
 const REFRESH: Duration = Duration::from_millis(500);
-/// Time between looks for the end.
-const POLL: Duration = Duration::from_millis(50);
 /// Bytes of output whose lines are shown.
 const TAIL: u64 = 8 << 10;
 
@@ -96,18 +95,15 @@ impl Live {
         let stop = Arc::clone(&stopped);
         let file = output.file.try_clone()?;
         let work = move || {
-            let mut over_time = OverTime::new(title);
-            while !stop.load(Ordering::Relaxed) {
-                let now = Instant::now();
-                over_time.add(&latest.lock(), now);
-                over_time.view.output = tail(&file);
-                if screen.show(&over_time.view).is_err() {
-                    break;
-                }
-                while now.elapsed() < REFRESH && !stop.load(Ordering::Relaxed) {
-                    thread::sleep(POLL);
-                }
-            }
+            let mut view = view(title);
+            let mut rates = Rates::default();
+            let update = |view: &mut View, now| {
+                add(view, &mut rates, &latest.lock(), now);
+                view.output = tail(&file);
+                Ok::<_, io::Error>(())
+            };
+            // A terminal that is gone ends the view, not the commands.
+            let _ = until(&stop, REFRESH, &mut screen, &mut view, update);
         };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(work)?;
         Ok(Running {
@@ -131,7 +127,7 @@ impl Running {
     /// # Errors
     /// If it cannot be read.
     pub fn finish(self) -> io::Result<()> {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Relaxed);
         // A view that failed has nothing to add.
         let _ = self.thread.join();
         let file = self.output.file.try_clone()?;
@@ -196,55 +192,24 @@ fn tail(file: &File) -> Vec<String> {
     text.lines().map(newest).collect()
 }
 
-/// The view and what its rates need.
-struct OverTime {
-    view: View,
-    before: Option<(Instant, [Counters; 2])>,
+fn view(title: String) -> View {
+    let curves = [
+        "near to far, Mbit/s",
+        "queue near to far, packets",
+        "lost near to far, packets/s",
+        "far to near, Mbit/s",
+    ];
+    View::new(title, &curves)
 }
 
-impl OverTime {
-    fn new(title: String) -> Self {
-        let names = [
-            "near to far, Mbit/s",
-            "queue near to far, packets",
-            "lost near to far, packets/s",
-            "far to near, Mbit/s",
-        ];
-        Self {
-            view: View {
-                title,
-                curves: names.map(Curve::new).to_vec(),
-                ..View::default()
-            },
-            before: None,
-        }
-    }
-
-    fn add(&mut self, latest: &[(Counters, usize); 2], now: Instant) {
-        let counters = [latest[0].0, latest[1].0];
-        let before = self.before.replace((now, counters));
-        let Some((then, before)) = before else {
-            return;
-        };
-        let seconds = now.saturating_duration_since(then).as_secs_f64();
-        if seconds <= 0.0 {
-            return;
-        }
-        let rate = |side: usize| {
-            let bytes = counters[side].delivered_bytes - before[side].delivered_bytes;
-            bytes.get() as f64 * 8e-6 / seconds
-        };
-        let losses = lost(&counters[0]).saturating_sub(lost(&before[0]));
-        let values = [
-            rate(0),
-            latest[0].1 as f64,
-            losses as f64 / seconds,
-            rate(1),
-        ];
-        for (curve, value) in self.view.curves.iter_mut().zip(values) {
-            curve.push(value);
-        }
-        self.view.table = table(&counters);
+/// Adds what the directions last reported.
+fn add(view: &mut View, rates: &mut Rates<3>, latest: &[(Counters, usize); 2], now: Instant) {
+    let [(forward, waiting), (backward, _)] = latest;
+    let mbit = |c: &Counters| c.delivered_bytes.get() as f64 * 8e-6;
+    let totals = [mbit(forward), lost(forward) as f64, mbit(backward)];
+    if let Some([there, lost, back]) = rates.at(now, totals) {
+        view.push([there, *waiting as f64, lost, back]);
+        view.table = losses([forward, backward]);
     }
 }
 
@@ -253,31 +218,29 @@ fn lost(c: &Counters) -> u64 {
 }
 
 /// Losses by cause.
-fn table(counters: &[Counters; 2]) -> String {
-    let heads = ["", "delivered", "queue full", "early", "random", "outage"].map(str::to_owned);
-    let right = [false, true, true, true, true, true];
+fn losses(directions: [&Counters; 2]) -> String {
+    let causes = ["delivered", "queue full", "early", "random", "outage"].map(|head| (head, true));
+    let columns = [&[("", false)], &causes[..]].concat();
     let row = |(name, c): (&str, &Counters)| {
         let all = [c.delivered, c.queue_overflow, c.early, c.random, c.outage];
         let cells = all.iter().map(u64::to_string);
         std::iter::once(name.to_owned()).chain(cells).collect()
     };
-    let rows: Vec<Vec<String>> = ["near to far", "far to near"]
-        .into_iter()
-        .zip(counters)
-        .map(row)
-        .collect();
-    whimbrel_report::plain(&heads, &right, &rows)
+    let names = ["near to far", "far to near"];
+    let rows: Vec<Vec<String>> = names.into_iter().zip(directions).map(row).collect();
+    table(&columns, &rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::Curve;
     use std::io::Write;
     use whimbrel_units::Bytes;
 
     #[test]
-    fn rates_are_of_the_time_between_two_views() {
-        let mut over_time = OverTime::new("path of true".to_owned());
+    fn a_view_has_rates_and_losses_of_the_path() {
+        let (mut view, mut rates) = (view("path of true".to_owned()), Rates::default());
         let start = Instant::now();
         let latest = Latest::default();
         let counters = |mb: u64, random| Counters {
@@ -285,20 +248,14 @@ mod tests {
             random,
             ..Counters::default()
         };
-        over_time.add(&latest.lock(), start);
+        add(&mut view, &mut rates, &latest.lock(), start);
         latest.progress(Time::ZERO, Side::Forward, &counters(1, 3), 17);
-        over_time.add(&latest.lock(), start + Duration::from_millis(500));
-        let last: Vec<f64> = over_time.view.curves.iter().map(Curve::last).collect();
+        let later = start + Duration::from_millis(500);
+        add(&mut view, &mut rates, &latest.lock(), later);
+        let last: Vec<f64> = view.curves.iter().map(Curve::last).collect();
         // 1 MB in half a second; 17 packets wait; 3 losses.
         assert_eq!(last, [16.0, 17.0, 6.0, 0.0]);
-        assert!(
-            over_time.view.table.contains("near to far"),
-            "{}",
-            over_time.view.table
-        );
-        // Nothing has passed since.
-        over_time.add(&latest.lock(), start + Duration::from_secs(1));
-        assert_eq!(over_time.view.curves[0].last(), 0.0);
+        assert!(view.table.contains("near to far"), "{}", view.table);
     }
 
     #[test]

@@ -47,14 +47,10 @@ pub fn run(
     lines("left out", &report.skipped);
     lines("not stored", &report.failures);
     if let Some(error) = &report.error {
-        let mut out = io::stderr().lock();
-        writeln!(out, "error: {error}").ok();
-        if let Some(hint) = credentials.hint(error) {
-            writeln!(out, "{hint}").ok();
-        }
+        credentials.report(error);
         let text = "Not all files are stored. The same command goes on where this one stopped.";
         if report.sent_files > 0 {
-            writeln!(out, "{text}").ok();
+            writeln!(io::stderr(), "{text}").ok();
         }
         return Ok(ExitCode::from(if as_json { 1 } else { exit_code(error) }));
     }

@@ -287,10 +287,10 @@ impl Page<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::Ended;
-    use super::super::testing::connection;
     use super::*;
     use whimbrel_cc::{Spec, Verdict};
+    use whimbrel_linux::Ended;
+    use whimbrel_linux::testing::connection;
     use whimbrel_units::Time;
 
     fn report() -> Report {

@@ -1,9 +1,9 @@
 //! The summary at the end: a row for each connection, and lines about what qualifies it.
 
-use super::record::Ended;
+use crate::table::{cell, table as draw};
 use std::fmt::Write;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Connection, End, ReceiverClock, Report};
+use whimbrel_linux::{Connection, End, Ended, ReceiverClock, Report};
 use whimbrel_report::page::{self, Column};
 use whimbrel_units::Duration;
 
@@ -79,7 +79,6 @@ impl Sums {
     fn cells(&self, name: String, single: bool) -> Vec<String> {
         let part = self.lost as f64 / self.segments.max(1) as f64;
         let rtt = (single && !self.srtt.is_zero()).then(|| number(self.srtt.as_millis_f64()));
-        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         vec![
             name,
             number(self.goodput as f64 / 1e6),
@@ -160,9 +159,7 @@ pub fn text(summary: &Summary<'_>) -> String {
     );
     if !report.connections.is_empty() {
         let (heads, rows) = table(report);
-        let right: Vec<bool> = heads.iter().map(|(_, right)| *right).collect();
-        let heads: Vec<String> = heads.iter().map(|(head, _)| (*head).to_owned()).collect();
-        text += &whimbrel_report::plain(&heads, &right, &rows);
+        text += &draw(&heads, &rows);
     }
     for line in notes(summary) {
         // Writing to a string does not fail.
@@ -339,8 +336,8 @@ pub fn count(n: u64, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::connection;
     use super::*;
+    use whimbrel_linux::testing::connection;
     use whimbrel_units::Rate;
 
     fn report(connections: Vec<Connection>) -> Report {

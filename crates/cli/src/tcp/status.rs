@@ -1,31 +1,16 @@
 //! `whimbrel tcp status`: a live table of the connections of all instances.
-//!
-//! Each instance listens on an abstract Unix socket `@whimbrel-tcp-PID`, which disappears with the
-//! process. It answers a connection of the same user or of root with one JSON object and closes it.
-//! Abstract sockets belong to a network namespace, and so do the instances that this command finds.
 
-mod find;
-mod server;
 mod show;
 mod watch;
 
-pub use server::{Instance, Server};
-
-use super::record::ConnectionRecord;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use whimbrel_linux::status::instances;
 
 /// Time between tables.
 const REFRESH: Duration = Duration::from_secs(1);
-/// At most this many connections of an instance are reported.
-const CONNECTIONS: usize = 200;
-/// Maximum size of an answer. It is far above that of a real one.
-const MAX_ANSWER: u64 = 1 << 20;
-/// The name of an instance's socket, in front of its PID.
-const PREFIX: &str = "whimbrel-tcp-";
 
 /// Show the connections of all running instances
 ///
@@ -57,31 +42,6 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// The state of one instance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// Its process.
-    pub pid: u32,
-    /// The algorithm.
-    pub controller: String,
-    /// The kernel's algorithm that takes over when it is silent.
-    pub fallback_controller: String,
-    /// What it runs, or the cgroup that it controls.
-    pub what: String,
-    /// Time since it started.
-    pub elapsed_s: f64,
-    /// Connections so far.
-    pub connections_total: u64,
-    /// Connections that went to the fallback algorithm.
-    pub fallbacks: u64,
-    /// Events that found the kernel's buffer full.
-    pub dropped_events: u64,
-    /// Windows or rates that the kernel's half clamped.
-    pub clamped: u64,
-    /// The newest connections, those that are still open first.
-    pub connections: Vec<ConnectionRecord>,
-}
-
 /// Shows the connections of all instances.
 pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if args.watch {
@@ -89,18 +49,13 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
     let out = io::stdout();
     if args.json {
-        let found = find::instances()?;
-        let mut out = out.lock();
-        serde_json::to_writer_pretty(
-            &mut out,
-            &json!({ "instances": found.snapshots, "refused": found.refused }),
-        )
-        .map_err(io::Error::from)?;
-        writeln!(out)?;
+        let found = instances()?;
+        let all = json!({ "instances": found.snapshots, "refused": found.refused });
+        writeln!(out.lock(), "{all:#}")?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.once || !out.is_terminal() {
-        let found = find::instances()?;
+        let found = instances()?;
         out.lock().write_all(show::text(&found, None).as_bytes())?;
         if found.snapshots.is_empty() {
             anyhow::bail!(NO_INSTANCE);
@@ -108,7 +63,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     loop {
-        let found = find::instances()?;
+        let found = instances()?;
         let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
         let mut text = show::text(&found, height);
         if found.snapshots.is_empty() {

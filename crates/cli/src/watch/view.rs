@@ -15,6 +15,9 @@ const BELOW: u16 = 6;
 /// A curve's height in eighths of a row has this many steps to its maximum.
 const STEPS: f64 = 1000.0;
 
+/// Lines of output that a view keeps.
+const LINES: usize = 200;
+
 /// One moment of a command.
 #[derive(Debug, Clone, Default)]
 pub struct View {
@@ -29,6 +32,29 @@ pub struct View {
 }
 
 impl View {
+    /// A view with curves of these names.
+    pub fn new(title: String, curves: &[&str]) -> Self {
+        Self {
+            title,
+            curves: curves.iter().map(|name| Curve::new(*name)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the newest value of each curve.
+    pub fn push<const N: usize>(&mut self, values: [f64; N]) {
+        for (curve, value) in self.curves.iter_mut().zip(values) {
+            curve.push(value);
+        }
+    }
+
+    /// Adds a line of output. The oldest lines are forgotten.
+    pub fn note(&mut self, line: String) {
+        self.output.push(line);
+        let more = self.output.len().saturating_sub(LINES);
+        self.output.drain(..more);
+    }
+
     /// Draws it over the whole frame.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
@@ -137,18 +163,16 @@ mod tests {
     }
 
     fn view() -> View {
-        let mut rate = Curve::new("rate, Mbit/s");
-        [10.0, 20.0, 40.0].into_iter().for_each(|v| rate.push(v));
-        let mut lost = Curve::new("lost, packets/s");
-        [0.0, 4.0, 2.0].into_iter().for_each(|v| lost.push(v));
-        View {
-            title: "serving /srv on [::]:4440".to_owned(),
-            curves: vec![rate, lost],
-            table: "name  Mbit/s\nfile    40.0\n".to_owned(),
-            output: (0..9)
-                .map(|i| format!("stored file-{i}\u{1b}[2J"))
-                .collect(),
+        let curves = ["rate, Mbit/s", "lost, packets/s"];
+        let mut view = View::new("serving /srv on [::]:4440".to_owned(), &curves);
+        for values in [[10.0, 0.0], [20.0, 4.0], [40.0, 2.0]] {
+            view.push(values);
         }
+        view.table = "name  Mbit/s\nfile    40.0\n".to_owned();
+        for i in 0..9 {
+            view.note(format!("stored file-{i}\u{1b}[2J"));
+        }
+        view
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub struct Report {
 }
 
 /// What the programs on the network interfaces have counted, for all connections of this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct NackReport {
     /// The names of the interfaces.
     pub devices: Vec<String>,

@@ -2,9 +2,10 @@
 
 use crate::bpf::object::Object;
 use crate::error::LinuxError;
+use serde::Serialize;
 
 /// What the receiver's program has counted, TCP segments all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ReceiverCounters {
     /// With the right checksum.
     pub intact: u64,
@@ -28,7 +29,7 @@ pub struct ReceiverCounters {
 }
 
 /// What the sender's program has counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SenderCounters {
     /// NACKs that were passed on to the connection's rules.
     pub passed_on: u64,

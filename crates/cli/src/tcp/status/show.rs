@@ -1,10 +1,9 @@
 //! The table of `whimbrel tcp status`.
 
-use super::Snapshot;
-use super::find::Found;
-use crate::tcp::record::ConnectionRecord;
+use crate::table::{cell, table};
 use crate::tcp::show::count;
 use std::fmt::Write;
+use whimbrel_linux::status::{ConnectionRecord, Found, Snapshot};
 
 /// Heads of the columns, and whether each is aligned to the right.
 const HEADS: [(&str, bool); 9] = [
@@ -80,10 +79,8 @@ fn instance(text: &mut String, snapshot: &Snapshot, rows: usize) {
     if open.is_empty() {
         return;
     }
-    let heads = HEADS.map(|(head, _)| head.to_owned());
-    let right = HEADS.map(|(_, right)| right);
     let lines: Vec<Vec<String>> = open.iter().take(rows).map(|c| row(c)).collect();
-    *text += &whimbrel_report::plain(&heads, &right, &lines);
+    *text += &table(&HEADS, &lines);
     let more = open.len().saturating_sub(rows);
     if more > 0 {
         let _ = writeln!(text, "and {more} more");
@@ -91,7 +88,6 @@ fn instance(text: &mut String, snapshot: &Snapshot, rows: usize) {
 }
 
 fn row(c: &ConnectionRecord) -> Vec<String> {
-    let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let mbit = |rate: Option<u64>| cell(rate.map(|rate| short(rate as f64 / 1e6)));
     let phase: String = printable(&c.phase).chars().take(PHASE).collect();
     vec![
@@ -133,7 +129,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::testing::connection;
+    use whimbrel_linux::testing::connection;
 
     fn snapshot(connections: usize) -> Snapshot {
         let mut c = connection("198.51.100.255:65535", 1_000_000);

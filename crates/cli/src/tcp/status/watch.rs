@@ -1,21 +1,16 @@
 //! `whimbrel tcp status --watch`: all instances over time.
 
-use super::find::Found;
-use super::{NO_INSTANCE, REFRESH, find, show};
-use crate::tcp::record::ConnectionRecord;
-use crate::watch::{Curve, Screen, View};
+use super::{NO_INSTANCE, REFRESH, show};
+use crate::watch::{Screen, View, until};
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// Time between looks for a signal.
-const POLL: Duration = Duration::from_millis(50);
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use whimbrel_linux::status::{ConnectionRecord, Found, instances};
 
 /// Shows the view until a signal.
 ///
@@ -27,15 +22,27 @@ pub fn run() -> anyhow::Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&stopped))
             .context("cannot handle signals")?;
     }
-    let mut screen = Screen::open()?;
-    let mut watch = Watch::default();
-    while !stopped.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        screen.show(&watch.view(&find::instances()?, began))?;
-        while began.elapsed() < REFRESH && !stopped.load(Ordering::Relaxed) {
-            sleep(POLL);
+    let curves = [
+        "acknowledged, Mbit/s",
+        "longest queueing delay, ms",
+        "lost, segments/s",
+    ];
+    let mut view = View::new(String::new(), &curves);
+    let mut counts = Counts::default();
+    let update = |view: &mut View, now| {
+        let found = instances()?;
+        if let Some(values) = counts.since_last(&found, now) {
+            view.push(values);
         }
-    }
+        view.title = match found.snapshots.len() {
+            0 => NO_INSTANCE.to_owned(),
+            1 => "1 instance of whimbrel tcp".to_owned(),
+            n => format!("{n} instances of whimbrel tcp"),
+        };
+        view.table = show::text(&found, Some(24));
+        anyhow::Ok(())
+    };
+    until(&stopped, REFRESH, &mut Screen::open()?, &mut view, update)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -43,75 +50,39 @@ pub fn run() -> anyhow::Result<ExitCode> {
 type Key = (u32, SocketAddr, SocketAddr);
 
 /// What the curves need of the last look.
-struct Watch {
+#[derive(Default)]
+struct Counts {
     before: Option<Instant>,
     /// Bytes acknowledged and segments lost.
     counts: HashMap<Key, (u64, u64)>,
-    curves: [Curve; 3],
 }
 
-impl Default for Watch {
-    fn default() -> Self {
-        let names = [
-            "acknowledged, Mbit/s",
-            "longest queueing delay, ms",
-            "lost, segments/s",
-        ];
-        Self {
-            before: None,
-            counts: HashMap::new(),
-            curves: names.map(Curve::new),
-        }
-    }
-}
-
-impl Watch {
-    /// The view at this time. A connection that was not there before adds nothing to rates: when its
-    /// data was sent is not known.
-    fn view(&mut self, found: &Found, now: Instant) -> View {
-        let mut counts = HashMap::new();
+impl Counts {
+    /// The values of the curves; `None` at first. A connection that was not there before adds
+    /// nothing to rates: when its data was sent is not known.
+    fn since_last(&mut self, found: &Found, now: Instant) -> Option<[f64; 3]> {
+        let before = std::mem::take(&mut self.counts);
         let (mut bytes, mut lost, mut queue) = (0, 0, 0.0_f64);
         for snapshot in &found.snapshots {
             for c in &snapshot.connections {
                 let key = (snapshot.pid, c.local, c.remote);
-                if let Some((acked, losses)) = self.counts.get(&key) {
+                if let Some((acked, losses)) = before.get(&key) {
                     bytes += c.acked_bytes.saturating_sub(*acked);
                     lost += c.lost.saturating_sub(*losses);
                 }
-                counts.insert(key, (c.acked_bytes, c.lost));
+                self.counts.insert(key, (c.acked_bytes, c.lost));
                 queue = queue.max(queueing_ms(c));
             }
         }
-        let passed = self
-            .before
-            .map(|before| now.saturating_duration_since(before));
-        if let Some(seconds) = passed
-            .map(|passed| passed.as_secs_f64())
-            .filter(|s| *s > 0.0)
-        {
-            let values = [bytes as f64 * 8e-6 / seconds, queue, lost as f64 / seconds];
-            for (curve, value) in self.curves.iter_mut().zip(values) {
-                curve.push(value);
-            }
-        }
-        self.before = Some(now);
-        self.counts = counts;
-        let title = match found.snapshots.len() {
-            0 => NO_INSTANCE.to_owned(),
-            1 => "1 instance of whimbrel tcp".to_owned(),
-            n => format!("{n} instances of whimbrel tcp"),
-        };
-        View {
-            title,
-            curves: self.curves.to_vec(),
-            table: show::text(found, Some(24)),
-            output: Vec::new(),
-        }
+        let then = self.before.replace(now)?;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let values = [bytes as f64 * 8e-6 / seconds, queue, lost as f64 / seconds];
+        (seconds > 0.0).then_some(values)
     }
 }
 
 /// The round-trip time above its minimum, of a connection that is open.
 fn queueing_ms(c: &ConnectionRecord) -> f64 {
     let rtt = c.srtt_ms.zip(c.min_rtt_ms).filter(|_| !c.ended);
-    rtt.map_or(0.0, |(now, least)| now - least)
+    rtt.map_or(0.0, |(now, minimum)| now - minimum)
 }

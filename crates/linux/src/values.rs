@@ -1,53 +1,54 @@
-//! Reads and checks what chooses the connections.
+//! What chooses the connections, as users write it.
 
-use crate::failure::BadInput;
+use crate::options::{Cgroup, Network};
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use std::fs;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use whimbrel_linux::{MAX_RULES, Network};
-use whimbrel_units::{Duration, nearest};
+use std::path::Path;
+use std::str::FromStr;
+use whimbrel_units::nearest;
 
 /// Where cgroups usually are, in front of their own names.
 const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
-/// Parses a range of addresses: `10.0.0.0/8`, `2001:db8::/32`, or one address.
-///
-/// # Errors
-/// If it is not one.
-pub fn network(text: &str) -> Result<Network, String> {
-    let (address, bits) = match text.split_once('/') {
-        Some((address, bits)) => (address, Some(bits)),
-        None => (text, None),
-    };
-    let bare = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
-    let Ok(address) = bare.unwrap_or(address).parse::<IpAddr>() else {
-        return Err(format!(
-            "`{address}` is not an IP address; write ADDRESS/BITS, such as 10.0.0.0/8 or \
-             2001:db8::/32"
-        ));
-    };
-    let (family, most) = match address {
-        IpAddr::V4(_) => ("IPv4", 32),
-        IpAddr::V6(_) => ("IPv6", 128),
-    };
-    let bits = match bits.map(str::parse::<u8>) {
-        None => most,
-        Some(Ok(bits)) if bits <= most => bits,
-        Some(_) => {
+/// A range of addresses: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let bare = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
+        let Ok(address) = bare.unwrap_or(address).parse::<IpAddr>() else {
             return Err(format!(
-                "the number of bits of an {family} network is 0 to {most}"
+                "`{address}` is not an IP address; write ADDRESS/BITS, such as 10.0.0.0/8 or \
+             2001:db8::/32"
+            ));
+        };
+        let (family, most) = match address {
+            IpAddr::V4(_) => ("IPv4", 32),
+            IpAddr::V6(_) => ("IPv6", 128),
+        };
+        let bits = match bits.map(str::parse::<u8>) {
+            None => most,
+            Some(Ok(bits)) if bits <= most => bits,
+            Some(_) => {
+                return Err(format!(
+                    "the number of bits of an {family} network is 0 to {most}"
+                ));
+            }
+        };
+        let first = first_of(address, bits);
+        if first != address {
+            return Err(format!(
+                "{address} has bits set behind the first {bits}; did you mean {first}/{bits}, or \
+             {address}/{most} for this address alone?"
             ));
         }
-    };
-    let first = first_of(address, bits);
-    if first != address {
-        return Err(format!(
-            "{address} has bits set behind the first {bits}; did you mean {first}/{bits}, or \
-             {address}/{most} for this address alone?"
-        ));
+        Ok(Self { address, bits })
     }
-    Ok(Network { address, bits })
 }
 
 /// The first address of a network.
@@ -65,17 +66,13 @@ fn first_of(address: IpAddr, bits: u8) -> IpAddr {
     }
 }
 
-/// Names of network interfaces; none means all but the loopback.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Devices(pub Vec<String>);
-
 /// Parses names of network interfaces, separated by commas.
 ///
 /// # Errors
 /// If one is empty or contains what no name does.
-pub fn devices(text: &str) -> Result<Devices, String> {
+pub fn devices(text: &str) -> Result<Vec<String>, String> {
     if text.is_empty() {
-        return Ok(Devices(Vec::new()));
+        return Ok(Vec::new());
     }
     let name = |name: &str| match name.trim() {
         "" => Err("a name is missing; write names such as eth0,wlan0".to_owned()),
@@ -90,44 +87,16 @@ pub fn devices(text: &str) -> Result<Devices, String> {
         }
         name => Ok(name.to_owned()),
     };
-    text.split(',')
-        .map(name)
-        .collect::<Result<_, _>>()
-        .map(Devices)
+    text.split(',').map(name).collect()
 }
 
-/// Refuses more rules than the kernel's half has room for.
+/// Parses the name of one of the kernel's algorithms.
 ///
 /// # Errors
-/// If there are too many.
-pub fn check_count(flag: &str, given: usize) -> Result<(), BadInput> {
-    if given > MAX_RULES {
-        return Err(BadInput::new(format!(
-            "{flag} is given {given} times; at most {MAX_RULES} are possible"
-        )));
-    }
-    Ok(())
-}
-
-/// Parses a span of time that is not zero.
-///
-/// # Errors
-/// If it is not one.
-pub fn above_zero(text: &str) -> Result<Duration, String> {
-    let span: Duration = text.parse().map_err(|error| format!("{error}"))?;
-    if span.is_zero() {
-        return Err("it must be longer than 0 s, such as `100 ms`".to_owned());
-    }
-    Ok(span)
-}
-
-/// Parses the name of a kernel's algorithm.
-///
-/// # Errors
-/// If this kernel does not have it.
+/// If this kernel does not have it; names the nearest.
 pub fn fallback(text: &str) -> Result<String, String> {
     // Without /proc, the kernel decides.
-    let available = whimbrel_linux::kernel_algorithms().unwrap_or_default();
+    let available = crate::kernel_algorithms().unwrap_or_default();
     known(text, &available)
 }
 
@@ -145,11 +114,11 @@ fn known(text: &str, names: &[String]) -> Result<String, String> {
     ))
 }
 
-/// Checks that a path is a cgroup of version 2.
+/// The existing cgroup of version 2 at this path.
 ///
 /// # Errors
-/// If it is not; the text says what to write.
-pub fn cgroup(path: &Path) -> Result<PathBuf, BadInput> {
+/// If there is none; the text says what to write.
+pub fn cgroup(path: &Path) -> Result<Cgroup, String> {
     let shown = path.display();
     let there = match fs::canonicalize(path) {
         Ok(there) => there,
@@ -163,17 +132,17 @@ pub fn cgroup(path: &Path) -> Result<PathBuf, BadInput> {
                 },
                 |meant| format!("; did you mean {}?", meant.display()),
             );
-            return Err(BadInput::new(format!("--cgroup {shown}: {error}{meant}")));
+            return Err(format!("{shown}: {error}{meant}"));
         }
     };
     let is_cgroup = statfs(&there).is_ok_and(|fs| fs.filesystem_type() == CGROUP2_SUPER_MAGIC);
     if !is_cgroup || !there.is_dir() {
-        return Err(BadInput::new(format!(
-            "--cgroup {shown}: not a cgroup of version 2, which is a directory below \
-             /sys/fs/cgroup, such as /sys/fs/cgroup/system.slice/nginx.service"
-        )));
+        return Err(format!(
+            "{shown}: not a cgroup of version 2, which is a directory below /sys/fs/cgroup, such as \
+             /sys/fs/cgroup/system.slice/nginx.service"
+        ));
     }
-    Ok(there)
+    Ok(Cgroup::Existing(there))
 }
 
 #[cfg(test)]
@@ -191,7 +160,7 @@ mod tests {
             ("::/0", "::", 0),
         ] {
             let address = address.parse().expect("an address");
-            assert_eq!(network(text), Ok(Network { address, bits }), "{text}");
+            assert_eq!(text.parse(), Ok(Network { address, bits }), "{text}");
         }
     }
 
@@ -207,22 +176,23 @@ mod tests {
             ("example.org/8", "not an IP address"),
             ("", "not an IP address"),
         ] {
-            let error = network(text).expect_err(text);
+            let error = text.parse::<Network>().expect_err(text);
             assert!(error.contains(says), "{text}: {error}");
         }
     }
 
     #[test]
     fn devices_are_separated_by_commas_and_may_be_left_out() {
-        let names = |text| devices(text).map(|devices| devices.0);
-        assert_eq!(names(""), Ok(Vec::new()));
-        assert_eq!(
-            names("eth0, wlan0"),
-            Ok(vec!["eth0".to_owned(), "wlan0".to_owned()])
+        assert_eq!(devices(""), Ok(Vec::new()));
+        let two = vec!["eth0".to_owned(), "wlan0".to_owned()];
+        assert_eq!(devices("eth0, wlan0"), Ok(two));
+        assert!(devices("eth0,").is_err());
+        assert!(
+            devices("a/b")
+                .expect_err("a path")
+                .contains("ip -brief link")
         );
-        assert!(names("eth0,").is_err());
-        assert!(names("a/b").expect_err("a path").contains("ip -brief link"));
-        assert!(names("sixteen-letters!").is_err());
+        assert!(devices("sixteen-letters!").is_err());
     }
 
     #[test]
@@ -237,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_path_that_is_not_a_cgroup_is_refused() {
-        let refused = |path: &str| cgroup(Path::new(path)).expect_err(path).to_string();
+        let refused = |path: &str| cgroup(Path::new(path)).expect_err(path);
         assert!(refused("/no/such").contains("/no/such: No such file"));
         assert!(refused("/tmp").contains("not a cgroup"));
         assert!(refused("/proc/self/status").contains("not a cgroup"));

@@ -1,9 +1,10 @@
-//! What `--json` and `whimbrel tcp status` say about connections, in base units.
+//! Connections and reports as JSON, in base units.
 
+use crate::{Connection, End, ReceiverClock, Report};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use whimbrel_cc::connection::Verdicts;
-use whimbrel_linux::{Connection, End, NackReport, ReceiverClock, Report};
 use whimbrel_units::Duration;
 
 /// One connection.
@@ -85,9 +86,13 @@ pub struct VerdictsRecord {
 /// Decisions against the true causes: each name is the cause and the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthRecord {
+    /// Congestion, recognized.
     pub congestion_as_congestion: u64,
+    /// Congestion, mistaken for random loss.
     pub congestion_as_random: u64,
+    /// Random loss, mistaken for congestion.
     pub random_as_congestion: u64,
+    /// Random loss, recognized.
     pub random_as_random: u64,
 }
 
@@ -112,126 +117,6 @@ pub enum ClockState {
     Usable,
     /// The tick is too long for the path.
     TooCoarse,
-}
-
-/// Everything about one use of the command.
-#[derive(Debug, Serialize)]
-pub struct SummaryRecord<'a> {
-    /// The algorithm.
-    pub controller: String,
-    /// The kernel's algorithm that takes over when this program is silent.
-    pub fallback_controller: &'a str,
-    /// The connections, in the order in which they began.
-    pub connections: Vec<ConnectionRecord>,
-    /// Their number, those included that are missing in the list because there were too many.
-    pub connections_total: u64,
-    /// Connections that went to the fallback algorithm.
-    pub fallbacks: u64,
-    /// Connections that went to it because too many were controlled already.
-    pub refused: u64,
-    /// Connections that were chosen, but for which the kernel refused the algorithm.
-    pub not_chosen: u64,
-    /// Events that found the kernel's buffer full.
-    pub dropped_events: u64,
-    /// Windows or rates that the kernel's half clamped.
-    pub clamped: u64,
-    /// Events that the kernel wrote.
-    pub events: u64,
-    /// Time from an event to its answer: median.
-    pub answer_p50_us: f64,
-    /// The same, 99th percentile.
-    pub answer_p99_us: f64,
-    /// CPU time of the thread that answers.
-    pub cpu_s: f64,
-    /// Whether it had real-time priority.
-    pub realtime: bool,
-    /// Time from the start to the end.
-    pub elapsed_s: f64,
-    /// Connections that still had unacknowledged data when this program stopped waiting.
-    pub unfinished: usize,
-    /// COMMAND's exit status, 128 + signal if one killed it; null without COMMAND.
-    pub exit_status: Option<u8>,
-    /// What became of NACKs on the network interfaces; null if they are not in use.
-    pub nacks: Option<NacksRecord<'a>>,
-}
-
-/// What the programs on the network interfaces have counted, for all connections of the machine.
-#[derive(Debug, Serialize)]
-pub struct NacksRecord<'a> {
-    /// The interfaces.
-    pub devices: &'a [String],
-    /// As a receiver of data.
-    pub receiver: ReceiverRecord,
-    /// As a sender of data.
-    pub sender: SenderRecord,
-}
-
-/// Segments of TCP that arrived, by what became of them.
-#[derive(Debug, Serialize)]
-pub struct ReceiverRecord {
-    /// With the right checksum.
-    pub intact: u64,
-    /// With a wrong one. All but `offloaded` and `unverified` are parts of it.
-    pub corrupted: u64,
-    /// Without a checksum to verify.
-    pub offloaded: u64,
-    /// That cannot be verified.
-    pub unverified: u64,
-    /// Without data, or that open or close a connection.
-    pub no_data: u64,
-    /// Of no connection of this host.
-    pub unknown: u64,
-    /// Whose headers do not agree with the connection.
-    pub implausible: u64,
-    /// That exceeded the allowance.
-    pub limited: u64,
-    /// That were answered with a NACK.
-    pub nacked: u64,
-}
-
-/// NACKs that arrived, by what became of them.
-#[derive(Debug, Serialize)]
-pub struct SenderRecord {
-    /// Passed on to the connection's rules.
-    pub passed_on: u64,
-    /// With a wrong checksum, or without the connection's timestamps.
-    pub malformed: u64,
-    /// That the kernel's state of the connection refutes.
-    pub refuted: u64,
-    /// That exceeded the allowance.
-    pub limited: u64,
-    /// That this program did not read in time.
-    pub lost: u64,
-    /// Of no connection of this host.
-    pub transit: u64,
-}
-
-impl<'a> From<&'a NackReport> for NacksRecord<'a> {
-    fn from(report: &'a NackReport) -> Self {
-        let (r, s) = (&report.receiver, &report.sender);
-        Self {
-            devices: &report.devices,
-            receiver: ReceiverRecord {
-                intact: r.intact,
-                corrupted: r.corrupted,
-                offloaded: r.offloaded,
-                unverified: r.unverified,
-                no_data: r.no_data,
-                unknown: r.unknown,
-                implausible: r.implausible,
-                limited: r.limited,
-                nacked: r.nacked,
-            },
-            sender: SenderRecord {
-                passed_on: s.passed_on,
-                malformed: s.malformed,
-                refuted: s.refuted,
-                limited: s.limited,
-                lost: s.lost,
-                transit: s.transit,
-            },
-        }
-    }
 }
 
 impl From<&Connection> for ConnectionRecord {
@@ -309,10 +194,10 @@ impl From<ReceiverClock> for ClockRecord {
     }
 }
 
-/// How one use of the command ended.
+/// How the use of an algorithm ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ended {
-    /// COMMAND's exit status, if there was a COMMAND.
+    /// The command's exit status, 128 + signal if one killed it; `None` without a command.
     pub status: Option<u8>,
     /// Time from the start to the end.
     pub elapsed: Duration,
@@ -320,29 +205,31 @@ pub struct Ended {
     pub unfinished: usize,
 }
 
-impl<'a> SummaryRecord<'a> {
-    /// Of a report.
-    pub fn new(controller: String, fallback: &'a str, report: &'a Report, ended: Ended) -> Self {
+impl Report {
+    /// The object that `whimbrel tcp --json` prints. `fallback`: the kernel's algorithm that takes
+    /// over when this process is silent.
+    pub fn json(&self, controller: &str, fallback: &str, ended: Ended) -> Value {
         let us = |span: Duration| span.as_secs_f64() * 1e6;
-        Self {
-            controller,
-            fallback_controller: fallback,
-            connections: report.connections.iter().map(Into::into).collect(),
-            connections_total: report.total,
-            fallbacks: report.fallbacks,
-            refused: report.refused,
-            not_chosen: report.not_chosen,
-            dropped_events: report.dropped_events,
-            clamped: report.clamped,
-            events: report.events,
-            answer_p50_us: us(report.answer_p50),
-            answer_p99_us: us(report.answer_p99),
-            cpu_s: report.cpu.as_secs_f64(),
-            realtime: report.real_time,
-            elapsed_s: ended.elapsed.as_secs_f64(),
-            unfinished: ended.unfinished,
-            exit_status: ended.status,
-            nacks: report.nacks.as_ref().map(NacksRecord::from),
-        }
+        let connections = self.connections.iter().map(ConnectionRecord::from);
+        json!({
+            "controller": controller,
+            "fallback_controller": fallback,
+            "connections": connections.collect::<Vec<_>>(),
+            "connections_total": self.total,
+            "fallbacks": self.fallbacks,
+            "refused": self.refused,
+            "not_chosen": self.not_chosen,
+            "dropped_events": self.dropped_events,
+            "clamped": self.clamped,
+            "events": self.events,
+            "answer_p50_us": us(self.answer_p50),
+            "answer_p99_us": us(self.answer_p99),
+            "cpu_s": self.cpu.as_secs_f64(),
+            "realtime": self.real_time,
+            "elapsed_s": ended.elapsed.as_secs_f64(),
+            "unfinished": ended.unfinished,
+            "exit_status": ended.status,
+            "nacks": self.nacks,
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! What the metrics of a server count, and the events that they count.
 
 use super::metrics::{Kind, Metrics};
+use crate::{Error, Event, Reason, Server};
 use std::time::{SystemTime, UNIX_EPOCH};
-use whimbrel_transfer::{Error, Event, Reason, Server};
 
 const TRANSFERS: &str = "whimbrel_transfers_total";
 const BYTES: &str = "whimbrel_transfer_bytes_total";
@@ -19,28 +19,24 @@ const STARTED: &str = "whimbrel_start_time_seconds";
 /// The metrics of a server that starts now.
 pub fn metrics() -> Metrics {
     let metrics = Metrics::default();
-    for (name, kind, help) in [
-        (TRANSFERS, Kind::Counter, "Transfers that ended, by result."),
-        (BYTES, Kind::Counter, "Bytes of files, by direction."),
-        (
-            REFUSALS,
-            Kind::Counter,
-            "Requests that were refused, by reason.",
-        ),
-        (PIPES, Kind::Counter, "Pipes that ended, by target."),
-        (PIPE_BYTES, Kind::Counter, "Bytes in pipes, by direction."),
-        (CONNECTIONS, Kind::Gauge, "Open connections, by kind."),
-        (ATTEMPTS, Kind::Counter, "Attempts to connect, by result."),
-        (SENT, Kind::Counter, "Packets sent by ended connections."),
-        (LOST, Kind::Counter, "Packets lost of ended connections."),
-        (RUNNING, Kind::Gauge, "Transfers in progress."),
-        (
-            STARTED,
-            Kind::Gauge,
-            "When the server started, s since 1970.",
-        ),
+    for (name, help) in [
+        (TRANSFERS, "Transfers that ended, by result."),
+        (BYTES, "Bytes of files, by direction."),
+        (REFUSALS, "Requests that were refused, by reason."),
+        (PIPES, "Pipes that ended, by target."),
+        (PIPE_BYTES, "Bytes in pipes, by direction."),
+        (ATTEMPTS, "Attempts to connect, by result."),
+        (SENT, "Packets sent by ended connections."),
+        (LOST, "Packets lost of ended connections."),
     ] {
-        metrics.define(name, kind, help);
+        metrics.define(name, Kind::Counter, help);
+    }
+    for (name, help) in [
+        (CONNECTIONS, "Open connections, by kind."),
+        (RUNNING, "Transfers in progress."),
+        (STARTED, "When the server started, s since 1970."),
+    ] {
+        metrics.define(name, Kind::Gauge, help);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     metrics.set(STARTED, &[], now.unwrap_or_default().as_secs_f64());
@@ -74,11 +70,11 @@ pub fn count(metrics: &Metrics, event: &Event) {
         }
         Event::Failed { error, .. } => match error {
             Error::Refused(refusal) => {
-                metrics.add(REFUSALS, &[("reason", reason(refusal.reason))], 1.0);
+                metrics.add(REFUSALS, &[("reason", label(refusal.reason))], 1.0);
             }
             _ => ended("failed"),
         },
-        _ => {}
+        Event::Removed { .. } => {}
     }
 }
 
@@ -100,8 +96,8 @@ pub fn refresh(metrics: &Metrics, server: &Server) {
     metrics.set(RUNNING, &[], server.receiving().transfers.len() as f64);
 }
 
-/// The name of a reason as a label.
-fn reason(reason: Reason) -> &'static str {
+/// The label of a reason.
+fn label(reason: Reason) -> &'static str {
     match reason {
         Reason::Token => "token",
         Reason::Name => "name",

@@ -2,7 +2,7 @@
 //! other end is checked, and its answer is bounded in size and time and is never shown unfiltered.
 
 use super::{MAX_ANSWER, PREFIX, Snapshot};
-use anyhow::Context;
+use crate::LinuxError;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket};
@@ -34,8 +34,9 @@ pub struct Found {
 ///
 /// # Errors
 /// If the list of sockets cannot be read.
-pub fn instances() -> anyhow::Result<Found> {
-    let text = fs::read_to_string(SOCKETS).with_context(|| format!("cannot read {SOCKETS}"))?;
+pub fn instances() -> Result<Found, LinuxError> {
+    let text =
+        fs::read_to_string(SOCKETS).map_err(LinuxError::os("reading /proc/self/net/unix"))?;
     let mut found = Found::default();
     for pid in pids(&text).into_iter().take(INSTANCES) {
         match query(pid) {

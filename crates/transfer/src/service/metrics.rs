@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -113,15 +112,7 @@ fn text(labels: &[(&str, &str)]) -> String {
     format!("{{{}}}", labels.join(","))
 }
 
-/// A listener for scrapers.
-///
-/// # Errors
-/// If the address cannot be used.
-pub async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    TcpListener::bind(address).await
-}
-
-/// Answers scrapers for ever. `refresh` is called before each answer, to set gauges.
+/// Answers scrapers until it is dropped. `refresh` is called before each answer, to set gauges.
 pub async fn serve(listener: TcpListener, metrics: Metrics, refresh: impl Fn(&Metrics)) {
     let places = Arc::new(Semaphore::new(MAX_REQUESTS));
     loop {
@@ -200,7 +191,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_scraper_gets_the_metrics_and_others_an_error() {
-        let listener = listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let serving = tokio::spawn(serve(listener, metrics(), |m| m.set("b", &[], 5.0)));
         for (request, expected) in [

@@ -1,7 +1,7 @@
-//! Connections for tests.
+//! Connections for tests of this crate and of those that show connections.
 
+use crate::{Addresses, Connection, End, Sample, TcpState};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, Verdicts};
-use whimbrel_linux::{Addresses, Connection, End, Sample, TcpState};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// A connection that sent so many bytes in ten seconds.

@@ -1,11 +1,11 @@
-//! A place on a server as the user writes it: `HOST[:PORT][:PATH]`.
+//! A place on a server as users write it: `HOST[:PORT][:PATH]`.
 
+use crate::{RemotePath, ServerAddress};
 use std::str::FromStr;
-use whimbrel_transfer::{RemotePath, ServerAddress};
 
 /// A server, and perhaps a path below the user's directory there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The server.
     pub server: ServerAddress,
     /// The path; `None` is the user's directory.
@@ -14,7 +14,7 @@ pub struct Place {
     pub is_directory: bool,
 }
 
-impl FromStr for Place {
+impl FromStr for Location {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,7 +75,7 @@ mod tests {
             ("[::1]:99:a/b/", "[::1]:99", Some("a/b"), true),
             ("::1", "[::1]:4440", None, true),
         ] {
-            let place: Place = text.parse().expect(text);
+            let place: Location = text.parse().expect(text);
             assert_eq!(place.server.to_string(), server, "{text}");
             assert_eq!(place.path.map(|p| p.to_string()).as_deref(), path, "{text}");
             assert_eq!(place.is_directory, is_directory, "{text}");
@@ -88,9 +88,9 @@ mod tests {
             "host:/etc/x",
             "host:.hidden",
         ] {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Location>().is_err(), "{wrong}");
         }
-        let error = |text: &str| text.parse::<Place>().expect_err(text);
+        let error = |text: &str| text.parse::<Location>().expect_err(text);
         let port = error("example.org:99999");
         assert!(
             port.contains("not a port") && port.contains("example.org:./99999"),

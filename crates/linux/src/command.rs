@@ -1,4 +1,4 @@
-//! Runs COMMAND in the cgroup whose connections are controlled, and passes signals on to it.
+//! Runs a program in the cgroup whose connections are controlled, and passes signals on to it.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,21 +14,23 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// A second Ctrl-C or SIGTERM within this time kills COMMAND.
+/// A second Ctrl-C or SIGTERM within this time kills the program.
 const AGAIN: Duration = Duration::from_secs(3);
 
 /// Signals to this process are read from a queue, so that they do not end it. The threads that
 /// start later do not receive them either.
+#[derive(Debug)]
 pub struct Signals {
     queue: SignalFd,
     before: SigSet,
 }
 
 /// A signal that was received.
+#[derive(Debug, Clone, Copy)]
 pub enum Received {
     /// A child changed its state.
     Child,
-    /// A request to end, and whether COMMAND has received it too: the terminal sends Ctrl-C to its
+    /// A request to end, and whether the program has received it too: the terminal sends Ctrl-C to its
     /// whole foreground process group.
     End(Signal, bool),
 }
@@ -99,8 +101,9 @@ fn received(info: &siginfo) -> Option<Received> {
     })
 }
 
-/// COMMAND could not be started: the status that a shell returns, and why.
-#[derive(Debug)]
+/// The program could not be started: the status that a shell returns, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
 pub struct NotStarted {
     /// 127 if it was not found, 126 if it could not be run.
     pub status: u8,
@@ -108,7 +111,7 @@ pub struct NotStarted {
     pub why: String,
 }
 
-/// Starts COMMAND in a cgroup. It inherits standard input, output and error, and nothing else of
+/// Starts a program in a cgroup. It inherits standard input, output and error, and nothing else of
 /// this process.
 ///
 /// # Errors
@@ -150,7 +153,7 @@ pub fn start(words: &[OsString], cgroup: &Path, signals: &Signals) -> Result<Chi
     })
 }
 
-/// Waits for COMMAND's end and passes signals on. Returns its exit status, 128 + signal if a signal
+/// Waits for the program's end and passes signals on. Returns its exit status, 128 + signal if a signal
 /// killed it.
 ///
 /// # Errors

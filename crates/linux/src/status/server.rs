@@ -1,8 +1,8 @@
 //! Answers `whimbrel tcp status` in a thread of its own.
 
 use super::{CONNECTIONS, MAX_ANSWER, PREFIX, Snapshot};
-use crate::tcp::record::ConnectionRecord;
-use anyhow::Context;
+use crate::record::ConnectionRecord;
+use crate::{Connection, End, LinuxError, Report};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
@@ -13,7 +13,6 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use whimbrel_linux::{Connection, End, Report};
 
 /// How long a peer has to take an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -21,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const FRESH: Duration = Duration::from_millis(200);
 
 /// What does not change while an instance runs.
+#[derive(Debug, Clone)]
 pub struct Instance {
     /// The algorithm.
     pub controller: String,
@@ -33,6 +33,7 @@ pub struct Instance {
 }
 
 /// The thread that answers. Dropping it ends the thread.
+#[derive(Debug)]
 pub struct Server<'scope> {
     /// Its end tells the thread to stop.
     stop: Option<UnixStream>,
@@ -48,13 +49,14 @@ impl<'scope> Server<'scope> {
         scope: &'scope Scope<'scope, 'env>,
         instance: Instance,
         report: impl Fn() -> Report + Send + 'scope,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, LinuxError> {
         let name = format!("{PREFIX}{}", std::process::id());
         let listener = SocketAddr::from_abstract_name(&name)
             .and_then(|address| UnixListener::bind_addr(&address))
-            .with_context(|| format!("cannot listen on the socket @{name}"))?;
-        listener.set_nonblocking(true)?;
-        let (stop, stopped) = UnixStream::pair()?;
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(LinuxError::os("listening for queries of the status"))?;
+        let (stop, stopped) =
+            UnixStream::pair().map_err(LinuxError::os("making a pair of sockets"))?;
         let mut answers = Answers {
             instance,
             report,
@@ -63,7 +65,7 @@ impl<'scope> Server<'scope> {
         let thread = std::thread::Builder::new()
             .name("status".to_owned())
             .spawn_scoped(scope, move || serve(&listener, &stopped, &mut answers))
-            .context("cannot start a thread")?;
+            .map_err(LinuxError::os("starting a thread"))?;
         Ok(Self {
             stop: Some(stop),
             thread: Some(thread),
@@ -179,7 +181,7 @@ fn snapshot(instance: &Instance, report: &Report) -> Snapshot {
 mod tests {
     use super::super::find;
     use super::*;
-    use crate::tcp::testing::connection;
+    use crate::testing::connection;
 
     #[test]
     fn an_instance_is_found_and_answers_until_it_ends() {

@@ -1,0 +1,16 @@
+//! What a program around a server or a client needs, without flags and output: events as lines and
+//! JSON, the rates of what arrives, metrics for Prometheus, places on a server as users write them,
+//! and local ports that lead to ports at a server.
+
+mod counted;
+mod events;
+mod location;
+mod metrics;
+mod rates;
+mod tunnel;
+
+pub use counted::{count, metrics, refresh};
+pub use location::Location;
+pub use metrics::{Metrics, serve as serve_metrics};
+pub use rates::{Arrival, Arrivals, Meter};
+pub use tunnel::{Forward, Tunnel, TunnelEvent};
