@@ -4,10 +4,8 @@
 mod congestion;
 mod connections;
 mod direction;
-mod losses;
 mod scenario;
 mod show;
-mod truth;
 mod watch;
 
 use crate::controllers::for_linux;
@@ -16,14 +14,13 @@ use crate::path::{PathArgs, flag};
 use anyhow::Context;
 use congestion::{Congestion, Registered};
 use direction::{Forward, Reverse};
-use losses::{LossLog, Observers};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
-use whimbrel_link::{LinkError, Observer, Options, PathSpec, Prepared};
+use whimbrel_link::{LinkError, LossLog, Options, PathSpec, Prepared, Program};
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
@@ -175,29 +172,29 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
     let lost = args.lost.as_deref().map(create).transpose()?;
-    let lost = lost.map(|file| Arc::new(LossLog::new(file)));
+    let lost = lost.map(|(file, path)| (Arc::new(LossLog::new(file)), path));
     let command = if args.command.is_empty() {
         shell(args.quiet)
     } else {
         args.command.clone()
     };
     let mut options = Options {
-        far: args.far.clone(),
+        far: args.far.clone().map(Program::Shell),
         ecn: args.ecn,
         ..Options::default()
     };
     let registered = register(congestion, &mut options)?;
-    if let Some(lost) = &lost {
-        observe(&mut options, Arc::clone(lost) as _);
+    if let Some((lost, _)) = &lost {
+        options.observers.push(Arc::clone(lost) as _);
     }
     let live = match args.watch {
         true => Some(watch::Live::open(watch::title(&command))?),
         false => None,
     };
     if let Some(live) = &live {
-        observe(&mut options, live.observer());
+        options.observers.push(live.observer());
     }
-    let path = match Prepared::new(&command, &options) {
+    let path = match Prepared::new(&Program::Command(command), &options) {
         Ok(path) => path,
         Err(error) => {
             drop(live);
@@ -224,24 +221,17 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some((mut file, path)) = json {
         use std::io::Write;
-        let mut value = show::json(&report);
+        let mut value = report.json();
         if let Some(ended) = &ended {
             value["tcp"] = connections::json(ended, report.status);
         }
         writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }
-    if let Some(lost) = lost {
-        lost.finish()?;
+    if let Some((lost, path)) = lost {
+        lost.finish()
+            .with_context(|| format!("{}", path.display()))?;
     }
     Ok(ExitCode::from(report.status))
-}
-
-/// Adds an observer of the path.
-fn observe(options: &mut Options, observer: Arc<dyn Observer>) {
-    options.observer = Some(match options.observer.take() {
-        Some(first) => Arc::new(Observers(vec![first, observer])),
-        None => observer,
-    });
 }
 
 /// Sets the congestion control of both ends. Registers it with the kernel if it is Whimbrel's.
@@ -255,7 +245,7 @@ fn register(congestion: Congestion, options: &mut Options) -> anyhow::Result<Opt
         Congestion::Whimbrel(spec) => {
             let registered = Registered::new(spec)?;
             options.congestion = Some(registered.name().to_owned());
-            options.observer = Some(registered.observer());
+            options.observers.push(registered.observer());
             Ok(Some(registered))
         }
     }

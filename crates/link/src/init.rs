@@ -4,6 +4,8 @@
 
 use crate::error::LinkError;
 use crate::job::Job;
+use crate::process::{call, child_process};
+use crate::program::Program;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, clone, setns};
@@ -11,7 +13,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, dup2_stdin, dup2_stdout, setpgid};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -169,18 +171,9 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     let queue = SignalFd::with_flags(&signals(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let mut family = Family::default();
 
-    if let Some(text) = job.far_command {
+    if let Some(far) = job.far_program {
         setns(job.far, CloneFlags::CLONE_NEWNET)?;
-        let mut far = Command::new("/bin/sh");
-        // A process group of its own: Ctrl-C is for COMMAND only, and its peer must keep running.
-        far.arg("-c")
-            .arg(text)
-            .envs(job.environment.clone())
-            .process_group(0);
-        // Standard output is for COMMAND only.
-        far.stdin(Stdio::null())
-            .stdout(io::stderr().as_fd().try_clone_to_owned()?);
-        match start(&mut far, job) {
+        match start(far, job, End::Far) {
             Ok(pid) => family.far = Some(pid),
             Err(e) => {
                 Message::NoFar(shell_status(&e), e.to_string()).write(control);
@@ -200,11 +193,7 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     control.read_exact(&mut [0])?;
 
     setns(job.near, CloneFlags::CLONE_NEWNET)?;
-    let mut command = Command::new(&job.command[0]);
-    command
-        .args(&job.command[1..])
-        .envs(job.environment.clone());
-    match start(&mut command, job) {
+    match start(job.command, job, End::Near) {
         Ok(pid) => family.command = Some(pid),
         Err(e) => {
             let why = if e.kind() == io::ErrorKind::NotFound {
@@ -223,9 +212,45 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     Ok(status)
 }
 
-/// Starts a command with the signal mask of the emulator's caller. In this process the signals stay
+/// Which end a program is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// COMMAND: it has standard input and output, and Ctrl-C is for it.
+    Near,
+    /// Its peer, which must keep running.
+    Far,
+}
+
+/// Starts a program with the signal mask of the emulator's caller. In this process the signals stay
 /// blocked: those that arrive meanwhile wait in the queue and are forwarded.
-fn start(command: &mut Command, job: &Job<'_>) -> io::Result<Pid> {
+fn start(program: &Program, job: &Job<'_>, end: End) -> io::Result<Pid> {
+    let mut command = match program {
+        Program::Command(words) => {
+            let (first, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
+            let mut command = Command::new(first);
+            command.args(arguments);
+            command
+        }
+        Program::Shell(line) => {
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(line);
+            command
+        }
+        Program::Function(work) => {
+            let child = || match end == End::Near || detach().is_ok() {
+                true => call(|| work()),
+                false => 126,
+            };
+            return Ok(child_process(child)?);
+        }
+    };
+    command.envs(job.environment.clone());
+    if end == End::Far {
+        command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(io::stderr().as_fd().try_clone_to_owned()?);
+    }
     let signals = job.signals;
     let unblock =
         move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None).map_err(io::Error::from);
@@ -233,6 +258,15 @@ fn start(command: &mut Command, job: &Job<'_>) -> io::Result<Pid> {
     // nothing.
     let child = unsafe { command.pre_exec(unblock) }.spawn()?;
     Ok(Pid::from_raw(child.id() as i32))
+}
+
+/// Makes this process one of the far end: a process group of its own, no input, and output that goes
+/// to standard error.
+fn detach() -> io::Result<()> {
+    setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+    dup2_stdin(File::open("/dev/null")?)?;
+    dup2_stdout(io::stderr())?;
+    Ok(())
 }
 
 /// The status that a shell returns when it cannot run a command.

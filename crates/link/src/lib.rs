@@ -25,10 +25,15 @@ mod flow_queues;
 mod held;
 mod init;
 mod job;
+mod json;
+mod loss_log;
+mod lost_segments;
 mod managed;
 mod namespace;
 mod netlink;
 mod observer;
+mod process;
+mod program;
 mod report;
 mod run;
 mod sys;
@@ -38,8 +43,12 @@ mod wifi;
 
 pub use address::{FAR, NEAR};
 pub use error::LinkError;
+pub use loss_log::LossLog;
+pub use lost_segments::LostSegments;
 pub use namespace::kernel_has;
 pub use observer::{LossCause, Observer};
+pub use process::{Process, Slot};
+pub use program::Program;
 pub use report::{DirectionReport, Lateness, Report};
 pub use run::{Options, Prepared, run};
 

@@ -1,6 +1,7 @@
 //! An observer of the packets that the path drops or corrupts.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use whimbrel_net::{Counters, DropCause, Side};
 use whimbrel_units::Time;
 
@@ -17,6 +18,31 @@ pub trait Observer: Debug + Send + Sync {
     /// second while packets pass, from the thread of the direction. By default does nothing.
     fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
         let _ = (at, side, counters, waiting);
+    }
+}
+
+/// Several observers of one path.
+#[derive(Debug)]
+pub(crate) struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observers {
+    /// `None` without any.
+    pub(crate) fn of(all: &[Arc<dyn Observer>]) -> Option<Self> {
+        (!all.is_empty()).then(|| Self(all.to_vec()))
+    }
+}
+
+impl Observer for Observers {
+    fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
+        for observer in &self.0 {
+            observer.lost(at, side, packet, cause);
+        }
+    }
+
+    fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
+        for observer in &self.0 {
+            observer.progress(at, side, counters, waiting);
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use crate::init::{self, Heard, Message};
 use crate::job::Job;
 use crate::managed::Managed;
 use crate::namespace::{self, Ends};
-use crate::observer::Observer;
+use crate::observer::{Observer, Observers};
+use crate::process::{status, threads};
+use crate::program::Program;
 use crate::report::{DirectionReport, Report};
 use crate::wifi::{Channel, Station};
 use crate::{MTU, PathSpec, init::path_of};
@@ -16,9 +18,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -30,15 +31,15 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// Optional settings of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// A command for `sh -c` in the far namespace. It starts first, has up to two seconds to open a
-    /// socket, and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
-    pub far: Option<OsString>,
+    /// What runs in the far namespace. It starts first, has up to two seconds to open a socket, and
+    /// gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
+    pub far: Option<Program>,
     /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
     /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
-    /// Is told of each packet that the path drops or corrupts.
-    pub observer: Option<Arc<dyn Observer>>,
+    /// These see each packet that the path drops or corrupts.
+    pub observers: Vec<Arc<dyn Observer>>,
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
@@ -52,7 +53,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If the system does not allow it, or a command cannot be started: see [`LinkError`].
-pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<Report, LinkError> {
+pub fn run(spec: &PathSpec, command: &Program, options: &Options) -> Result<Report, LinkError> {
     Prepared::new(command, options)?.run(spec)
 }
 
@@ -67,7 +68,7 @@ pub struct Prepared {
     ends: Ends,
     /// COMMAND's program, for messages.
     program: String,
-    observer: Option<Arc<dyn Observer>>,
+    observer: Option<Observers>,
 }
 
 impl Prepared {
@@ -76,10 +77,10 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn new(command: &[OsString], options: &Options) -> Result<Self, LinkError> {
-        let program = command.first().ok_or(LinkError::NoCommand)?;
+    pub fn new(command: &Program, options: &Options) -> Result<Self, LinkError> {
+        let program = command.name().ok_or(LinkError::NoCommand)?;
         // Read before the namespaces change.
-        let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        let threads = threads();
         if threads != 1 {
             return Err(LinkError::Threads(threads));
         }
@@ -93,7 +94,7 @@ impl Prepared {
         let job = Job {
             near: &ends.near.namespace,
             far: &ends.far.namespace,
-            far_command: options.far.as_deref(),
+            far_program: options.far.as_ref(),
             command,
             signals: blocked.0,
             environment: vec![
@@ -112,8 +113,8 @@ impl Prepared {
             queue,
             _blocked: blocked,
             ends,
-            program: program.to_string_lossy().into_owned(),
-            observer: options.observer.clone(),
+            program,
+            observer: Observers::of(&options.observers),
         })
     }
 
@@ -122,7 +123,7 @@ impl Prepared {
     /// # Errors
     /// As [`run`].
     pub fn run(mut self, spec: &PathSpec) -> Result<Report, LinkError> {
-        let observer = self.observer.as_deref();
+        let observer = self.observer.as_ref().map(|all| all as _);
         let mut report = emulate(spec, &self.ends, &mut self.init, &self.queue, observer)?;
         self.init.listen_to_the_end();
         if let Some((status, why)) = self.init.failure.take() {
@@ -370,13 +371,7 @@ impl Init {
     /// Its exit status, if it has ended.
     fn reap(&mut self) -> Option<u8> {
         if self.status.is_none() {
-            self.status = match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(_, status)) => Some(status as u8),
-                Ok(WaitStatus::Signaled(_, signal, _)) => Some(128 + signal as u8),
-                Ok(_) | Err(Errno::EINTR) => None,
-                // No such child: its status has been reaped elsewhere.
-                Err(_) => Some(1),
-            };
+            self.status = status(self.pid, Some(WaitPidFlag::WNOHANG));
         }
         self.status
     }

@@ -1,13 +1,13 @@
 //! The TCP congestion control of both ends of a path: the host's, one of the kernel's, or one of
 //! Whimbrel's.
 
-use super::truth::LostSegments;
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use anyhow::Context;
 use std::sync::Arc;
-use whimbrel_cc::Spec;
-use whimbrel_linux::{Agent, Datapath, Options, Report};
+use whimbrel_cc::{Spec, Verdict};
+use whimbrel_link::{LostSegments, Observer};
+use whimbrel_linux::{Addresses, Agent, Datapath, Options, Report, Truth};
 use whimbrel_units::Duration;
 
 /// What the user chose.
@@ -66,11 +66,11 @@ impl Registered {
     /// # Errors
     /// If a privilege or an option of the kernel is missing.
     pub fn new(spec: Spec) -> anyhow::Result<Self> {
-        let lost = Arc::new(LostSegments::new());
+        let lost = Arc::new(LostSegments::default());
         let options = Options {
             // Like the threads of the path.
             real_time: true,
-            truth: Some(Arc::clone(&lost) as _),
+            truth: Some(Arc::new(Causes(Arc::clone(&lost)))),
             ..Options::new(spec)
         };
         let datapath = Datapath::load(&options)
@@ -88,8 +88,8 @@ impl Registered {
     }
 
     /// Learns from the path why it lost segments.
-    pub fn observer(&self) -> Arc<LostSegments> {
-        Arc::clone(&self.lost)
+    pub fn observer(&self) -> Arc<dyn Observer> {
+        Arc::clone(&self.lost) as _
     }
 
     /// Starts the thread that answers for the algorithm.
@@ -101,6 +101,22 @@ impl Registered {
         Ok(Running {
             agent: Agent::start(self.datapath, self.options)?,
             options,
+        })
+    }
+}
+
+/// Causes of losses as classifiers distinguish them. A full queue, queue management and collisions on
+/// Wi-Fi are congestion. Everything else is random: loss in transit, corruption, outages.
+#[derive(Debug)]
+struct Causes(Arc<LostSegments>);
+
+impl Truth for Causes {
+    fn cause(&self, addresses: &Addresses, seq: u32, end: u32) -> Option<Verdict> {
+        let Addresses { local, remote } = *addresses;
+        let cause = self.0.cause(local, remote, seq, end)?;
+        Some(match cause.is_congestion() {
+            true => Verdict::Congestion,
+            false => Verdict::Random,
         })
     }
 }

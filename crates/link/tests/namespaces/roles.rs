@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use whimbrel_link::{FAR, LinkError, LossCause, NEAR, Observer, Options, PathSpec, Prepared};
+use whimbrel_link::{
+    FAR, LinkError, LossCause, NEAR, Observer, Options, PathSpec, Prepared, Program,
+};
 use whimbrel_net::{
     AqmSetting, Delay, DelayTrace, DropCause, LinkSpec, LossSpec, QueueLimit, Schedule,
     ServiceSpec, Side, WifiSpec,
@@ -126,12 +128,15 @@ fn emulate(command: &[String]) -> ExitCode {
     };
     let counts = Arc::new(Counts::default());
     let options = Options {
-        far: env::var_os("FAR"),
+        far: env::var_os("FAR").map(Program::Shell),
         congestion: env::var("CONGESTION").ok(),
         ecn: env::var("ECN").is_ok(),
-        observer: env::var_os("OBSERVE").map(|_| Arc::clone(&counts) as _),
+        observers: env::var_os("OBSERVE")
+            .map(|_| Arc::clone(&counts) as _)
+            .into_iter()
+            .collect(),
     };
-    let command: Vec<OsString> = command.iter().map(OsString::from).collect();
+    let command = Program::Command(command.iter().map(OsString::from).collect());
     let prepared = Prepared::new(&command, &options);
     // Once it is prepared the process may have other threads.
     let outcome = prepared.and_then(|prepared| {

@@ -1,23 +1,23 @@
 //! Why the path dropped each TCP segment: the truth that the decisions of loss classifiers are
 //! compared with.
 //!
-//! The path reports the packets that it drops or corrupts, from its own threads; the agent of Linux
-//! TCP asks for the cause of a lost segment. A full queue, queue management and collisions on Wi-Fi
-//! are congestion. Everything else is random: loss in transit, corruption, outages.
+//! The path reports the packets that it drops or corrupts, from its own threads; whoever observes
+//! TCP queries the cause of a lost segment from another.
 
+use crate::{LossCause, Observer};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use whimbrel_cc::Verdict;
-use whimbrel_link::{LossCause, Observer};
-use whimbrel_linux::{Addresses, Truth};
 use whimbrel_net::Side;
 use whimbrel_units::Time;
 
 /// The maximum number of remembered segments. At 100,000 lost packets a second they are those of
 /// the last 0.6 s, which is longer than TCP needs to detect a loss on most paths.
 const MAX: usize = 65_536;
+
+/// The sender and the receiver of a segment.
+type Ends = (SocketAddr, SocketAddr);
 
 /// The last lost segments of all connections.
 #[derive(Debug)]
@@ -31,23 +31,25 @@ pub struct LostSegments {
 struct Segment {
     seq: u32,
     end: u32,
-    cause: Verdict,
+    cause: LossCause,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
     /// The segments of each connection and direction, oldest first.
-    segments: HashMap<Addresses, VecDeque<Segment>>,
+    segments: HashMap<Ends, VecDeque<Segment>>,
     /// The connection of each remembered segment, oldest first.
-    order: VecDeque<Addresses>,
+    order: VecDeque<Ends>,
+}
+
+impl Default for LostSegments {
+    /// Remembers the last 65,536 segments.
+    fn default() -> Self {
+        Self::remembering(MAX)
+    }
 }
 
 impl LostSegments {
-    /// Remembers at most [`MAX`] segments.
-    pub fn new() -> Self {
-        Self::remembering(MAX)
-    }
-
     fn remembering(max: usize) -> Self {
         Self {
             memory: Mutex::default(),
@@ -61,7 +63,17 @@ impl LostSegments {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, addresses: Addresses, segment: Segment) {
+    /// Why the last transmission of the segment that begins at sequence number `seq`, and ends before
+    /// `end`, did not arrive intact; `None` if the path did not drop it.
+    pub fn cause(&self, from: SocketAddr, to: SocketAddr, seq: u32, end: u32) -> Option<LossCause> {
+        let memory = self.memory();
+        let segments = memory.segments.get(&(canonical(from), canonical(to)))?;
+        let mut latest_first = segments.iter().rev();
+        let found = latest_first.find(|segment| segment.overlaps(seq, end));
+        found.map(|segment| segment.cause)
+    }
+
+    fn remember(&self, addresses: Ends, segment: Segment) {
         let mut memory = self.memory();
         while memory.order.len() >= self.max {
             memory.forget_oldest();
@@ -98,26 +110,9 @@ impl Segment {
 
 impl Observer for LostSegments {
     fn lost(&self, _at: Time, _side: Side, packet: &[u8], cause: LossCause) {
-        let cause = match cause.is_congestion() {
-            true => Verdict::Congestion,
-            false => Verdict::Random,
-        };
         if let Some((addresses, seq, end)) = segment(packet) {
             self.remember(addresses, Segment { seq, end, cause });
         }
-    }
-}
-
-impl Truth for LostSegments {
-    fn cause(&self, addresses: &Addresses, seq: u32, end: u32) -> Option<Verdict> {
-        let addresses = Addresses {
-            local: canonical(addresses.local),
-            remote: canonical(addresses.remote),
-        };
-        let memory = self.memory();
-        let mut latest_first = memory.segments.get(&addresses)?.iter().rev();
-        let found = latest_first.find(|segment| segment.overlaps(seq, end));
-        found.map(|segment| segment.cause)
     }
 }
 
@@ -128,7 +123,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// The sender, the receiver and the sequence numbers of a packet; `None` if it is no TCP segment
 /// that occupies sequence numbers, such as a pure acknowledgment.
-fn segment(packet: &[u8]) -> Option<(Addresses, u32, u32)> {
+fn segment(packet: &[u8]) -> Option<(Ends, u32, u32)> {
     let packet = SlicedPacket::from_ip(packet).ok()?;
     let (from, to): (IpAddr, IpAddr) = match packet.net? {
         NetSlice::Ipv4(ip) => {
@@ -152,10 +147,10 @@ fn segment(packet: &[u8]) -> Option<(Addresses, u32, u32)> {
     };
     let payload = u32::try_from(tcp.payload().len()).ok()?;
     let length = payload + u32::from(tcp.syn()) + u32::from(tcp.fin());
-    let addresses = Addresses {
-        local: canonical(SocketAddr::new(from, tcp.source_port())),
-        remote: canonical(SocketAddr::new(to, tcp.destination_port())),
-    };
+    let addresses = (
+        canonical(SocketAddr::new(from, tcp.source_port())),
+        canonical(SocketAddr::new(to, tcp.destination_port())),
+    );
     let seq = tcp.sequence_number();
     (length > 0).then(|| (addresses, seq, seq.wrapping_add(length)))
 }
@@ -170,11 +165,17 @@ mod tests {
     const FULL: LossCause = LossCause::Dropped(DropCause::QueueOverflow);
     const NOISE: LossCause = LossCause::Dropped(DropCause::Random);
 
-    fn addresses(port: u16) -> Addresses {
-        Addresses {
-            local: SocketAddr::from(([10, 77, 0, 1], port)),
-            remote: SocketAddr::from(([10, 77, 0, 2], 5001)),
-        }
+    fn addresses(port: u16) -> Ends {
+        (
+            SocketAddr::from(([10, 77, 0, 1], port)),
+            SocketAddr::from(([10, 77, 0, 2], 5001)),
+        )
+    }
+
+    /// The cause of a segment from this port.
+    fn cause(lost: &LostSegments, port: u16, seq: u32, end: u32) -> Option<LossCause> {
+        let (from, to) = addresses(port);
+        lost.cause(from, to, seq, end)
     }
 
     fn packet(port: u16, seq: u32, length: usize) -> Vec<u8> {
@@ -189,35 +190,30 @@ mod tests {
 
     #[test]
     fn the_cause_of_a_segment_is_that_of_the_drop_that_overlaps() {
-        let lost = LostSegments::new();
+        let lost = LostSegments::default();
         lost.lost(Time::ZERO, Side::Forward, &packet(40_000, 1000, 500), FULL);
         lost.lost(Time::ZERO, Side::Forward, &packet(40_000, 3000, 500), NOISE);
-        let cause = |seq, end| lost.cause(&addresses(40_000), seq, end);
-        assert_eq!(cause(1000, 1500), Some(Verdict::Congestion));
-        assert_eq!(cause(500, 1001), Some(Verdict::Congestion));
-        assert_eq!(cause(1499, 1600), Some(Verdict::Congestion));
-        assert_eq!(cause(3200, 3201), Some(Verdict::Random));
+        let of = |seq, end| cause(&lost, 40_000, seq, end);
+        for (seq, end) in [(1000, 1500), (500, 1001), (1499, 1600)] {
+            assert_eq!(of(seq, end), Some(FULL), "{seq}..{end}");
+        }
+        assert_eq!(of(3200, 3201), Some(NOISE));
         // Between the two, at the ends of both, and nothing at all.
         for (seq, end) in [(1500, 3000), (500, 1000), (3500, 4000), (1200, 1200)] {
-            let expected = (seq == 1200).then_some(Verdict::Congestion);
-            assert_eq!(cause(seq, end), expected, "{seq}..{end}");
+            let expected = (seq == 1200).then_some(FULL);
+            assert_eq!(of(seq, end), expected, "{seq}..{end}");
         }
-        assert_eq!(lost.cause(&addresses(40_001), 1000, 1500), None);
-        let back = Addresses {
-            local: addresses(40_000).remote,
-            remote: addresses(40_000).local,
-        };
-        assert_eq!(lost.cause(&back, 1000, 1500), None);
+        assert_eq!(cause(&lost, 40_001, 1000, 1500), None);
+        let (from, to) = addresses(40_000);
+        assert_eq!(lost.cause(to, from, 1000, 1500), None, "the way back");
     }
 
     #[test]
     fn the_latest_drop_of_a_retransmitted_segment_counts() {
-        let lost = LostSegments::new();
-        for cause in [NOISE, FULL, LossCause::Corrupted, FULL] {
-            lost.lost(Time::ZERO, Side::Forward, &packet(1, 1000, 500), cause);
-            let expected = lost.cause(&addresses(1), 1000, 1500);
-            let congestion = cause.is_congestion();
-            assert_eq!(expected == Some(Verdict::Congestion), congestion);
+        let lost = LostSegments::default();
+        for why in [NOISE, FULL, LossCause::Corrupted, FULL] {
+            lost.lost(Time::ZERO, Side::Forward, &packet(1, 1000, 500), why);
+            assert_eq!(cause(&lost, 1, 1000, 1500), Some(why));
         }
     }
 
@@ -238,18 +234,18 @@ mod tests {
 
     #[test]
     fn segments_across_the_wrap_of_sequence_numbers_are_found() {
-        let lost = LostSegments::new();
+        let lost = LostSegments::default();
         lost.lost(
             Time::ZERO,
             Side::Forward,
             &packet(1, u32::MAX - 99, 300),
             NOISE,
         );
-        let cause = |seq, end| lost.cause(&addresses(1), seq, end);
-        assert_eq!(cause(u32::MAX - 10, 50), Some(Verdict::Random));
-        assert_eq!(cause(150, 170), Some(Verdict::Random));
-        assert_eq!(cause(200, 300), None);
-        assert_eq!(cause(u32::MAX - 200, u32::MAX - 99), None);
+        let of = |seq, end| cause(&lost, 1, seq, end);
+        assert_eq!(of(u32::MAX - 10, 50), Some(NOISE));
+        assert_eq!(of(150, 170), Some(NOISE));
+        assert_eq!(of(200, 300), None);
+        assert_eq!(of(u32::MAX - 200, u32::MAX - 99), None);
     }
 
     #[test]
@@ -282,23 +278,20 @@ mod tests {
             .write(&mut bytes, &[0; 10])
             .expect("a packet");
         let found = segment(&bytes).expect("a segment");
-        let expected = Addresses {
-            local: SocketAddr::from((near, 9)),
-            remote: SocketAddr::from((far, 10)),
-        };
+        let expected = (SocketAddr::from((near, 9)), SocketAddr::from((far, 10)));
         assert_eq!(found, (expected, 5, 15));
 
-        let lost = LostSegments::new();
+        let lost = LostSegments::default();
         lost.lost(Time::ZERO, Side::Forward, &packet(1, 1000, 500), NOISE);
         let mapped = |address: SocketAddr| match address.ip() {
             IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
             IpAddr::V6(_) => address,
         };
-        let asked = Addresses {
-            local: mapped(addresses(1).local),
-            remote: mapped(addresses(1).remote),
-        };
-        assert_eq!(lost.cause(&asked, 1000, 1500), Some(Verdict::Random));
+        let (from, to) = addresses(1);
+        assert_eq!(
+            lost.cause(mapped(from), mapped(to), 1000, 1500),
+            Some(NOISE)
+        );
     }
 
     #[test]
@@ -314,7 +307,7 @@ mod tests {
                 );
             }
         }
-        let known = |port, seq| lost.cause(&addresses(port), seq, seq + 1).is_some();
+        let known = |port, seq| cause(&lost, port, seq, seq + 1).is_some();
         assert_eq!([known(1, 0), known(1, 1000)], [false, false]);
         assert_eq!([known(2, 0), known(2, 1000)], [true, true]);
         lost.lost(Time::ZERO, Side::Forward, &packet(3, 2000, 500), NOISE);
@@ -344,13 +337,13 @@ mod tests {
             length in 1_usize..1460,
             part in 0.0..1.0,
         ) {
-            let lost = LostSegments::new();
+            let lost = LostSegments::default();
             lost.lost(Time::ZERO, Side::Reverse, &packet(1, seq, length), FULL);
             let at = seq.wrapping_add((length as f64 * part) as u32);
-            let cause = |seq: u32| lost.cause(&addresses(1), seq, seq.wrapping_add(1));
-            prop_assert_eq!(cause(at), Some(Verdict::Congestion));
-            prop_assert_eq!(cause(seq.wrapping_sub(1)), None);
-            prop_assert_eq!(cause(seq.wrapping_add(length as u32)), None);
+            let of = |seq: u32| cause(&lost, 1, seq, seq.wrapping_add(1));
+            prop_assert_eq!(of(at), Some(FULL));
+            prop_assert_eq!(of(seq.wrapping_sub(1)), None);
+            prop_assert_eq!(of(seq.wrapping_add(length as u32)), None);
         }
     }
 }

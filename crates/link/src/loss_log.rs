@@ -1,19 +1,17 @@
-//! `link --lost FILE`: every lost UDP datagram with the cause of its loss, as CSV.
+//! A log of every lost UDP datagram with the cause of its loss, as CSV.
 //!
 //! The packets of QUIC are encrypted, and only their sender knows their numbers. What sender and
 //! path both see is the ciphertext: a fingerprint of 16 bytes identifies a packet, so a log of the
 //! sender can be joined with this file. The first byte of the payload is left out, because it has
 //! few values.
 
-use anyhow::Context;
+use crate::{LossCause, Observer};
 use etherparse::{SlicedPacket, TransportSlice};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use whimbrel_link::{LossCause, Observer};
-use whimbrel_net::{Counters, DropCause, Side};
+use std::sync::{Mutex, PoisonError};
+use whimbrel_net::{DropCause, Side};
 use whimbrel_units::Time;
 
 /// The bytes of the UDP payload that identify a packet.
@@ -21,10 +19,7 @@ const FINGERPRINT: std::ops::Range<usize> = 1..17;
 
 /// Writes lost datagrams to a file.
 #[derive(Debug)]
-pub struct LossLog {
-    path: PathBuf,
-    out: Mutex<Out>,
-}
+pub struct LossLog(Mutex<Out>);
 
 #[derive(Debug)]
 struct Out {
@@ -34,30 +29,26 @@ struct Out {
 }
 
 impl LossLog {
-    /// Writes to this file, which has been created at `path`.
-    pub fn new((file, path): (File, PathBuf)) -> Self {
+    /// Writes to this file, which is empty.
+    pub fn new(file: File) -> Self {
         let mut out = Out {
             file: BufWriter::with_capacity(1 << 20, file),
             failed: None,
         };
         out.write("time_ns,direction,cause,size_bytes,fingerprint\n");
-        Self {
-            path,
-            out: Mutex::new(out),
-        }
+        Self(Mutex::new(out))
     }
 
     /// Completes the file.
     ///
     /// # Errors
     /// If it could not be written.
-    pub fn finish(&self) -> anyhow::Result<()> {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match out.failed.take() {
+    pub fn finish(&self) -> io::Result<()> {
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match out.failed.take() {
             Some(error) => Err(error),
             None => out.file.flush(),
-        };
-        written.with_context(|| format!("{}", self.path.display()))
+        }
     }
 }
 
@@ -72,7 +63,7 @@ impl Out {
 impl Observer for LossLog {
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
         if let Some(line) = line(at, side, packet, cause) {
-            let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             out.write(&line);
         }
     }
@@ -106,28 +97,12 @@ fn line(at: Time, side: Side, packet: &[u8], cause: LossCause) -> Option<String>
     Some(line)
 }
 
-/// Several observers of one path.
-#[derive(Debug)]
-pub struct Observers(pub Vec<Arc<dyn Observer>>);
-
-impl Observer for Observers {
-    fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
-        for observer in &self.0 {
-            observer.lost(at, side, packet, cause);
-        }
-    }
-
-    fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
-        for observer in &self.0 {
-            observer.progress(at, side, counters, waiting);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::Observers;
     use etherparse::PacketBuilder;
+    use std::sync::Arc;
 
     fn datagram(payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -176,11 +151,9 @@ mod tests {
     #[test]
     fn the_file_is_complete_after_the_end() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let log = Arc::new(LossLog::new((
-            file.reopen().expect("the same file"),
-            file.path().to_owned(),
-        )));
-        let both = Observers(vec![Arc::clone(&log) as _, Arc::clone(&log) as _]);
+        let log = Arc::new(LossLog::new(file.reopen().expect("the same file")));
+        let both = [Arc::clone(&log) as _, Arc::clone(&log) as _];
+        let both = Observers::of(&both).expect("two");
         let noise = LossCause::Dropped(DropCause::Random);
         both.lost(Time::ZERO, Side::Forward, &datagram(&[1, 2]), noise);
         log.finish().expect("written");

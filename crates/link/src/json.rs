@@ -1,0 +1,52 @@
+//! The statistics of a path as JSON, in bytes, seconds and bits per second.
+
+use crate::{DirectionReport, Report};
+use serde_json::{Value, json};
+use whimbrel_units::Duration;
+
+impl Report {
+    /// The object that `whimbrel link --json` writes.
+    pub fn json(&self) -> Value {
+        json!({
+            "status": self.status,
+            "elapsed_s": self.elapsed.as_secs_f64(),
+            "forward": direction(&self.forward, self.elapsed),
+            "backward": direction(&self.backward, self.elapsed),
+            "notes": self.notes,
+        })
+    }
+}
+
+fn direction(d: &DirectionReport, elapsed: Duration) -> Value {
+    let c = &d.counters;
+    json!({
+        "offered": c.offered,
+        "delivered": c.delivered,
+        "delivered_bytes": c.delivered_bytes.get(),
+        "dropped": {
+            "queue": c.queue_overflow,
+            "early": c.early,
+            "random": c.random,
+            "outage": c.outage,
+            "contention": c.contention,
+        },
+        "corrupted": c.corrupted,
+        "marked": c.marked,
+        "mean_rate_bps": d.mean_rate(elapsed).as_bits_per_sec(),
+        "capacity_bytes": d.capacity.map(|b| b.get()),
+        "utilisation": d.utilisation(),
+        "mean_wait_s": d.mean_wait().as_secs_f64(),
+        "longest_wait_s": c.longest_wait.as_secs_f64(),
+        "most_waiting": c.most_waiting,
+        "arrived": d.arrived,
+        "on_the_way": d.on_the_way,
+        "refused": d.refused,
+        "lost_before_the_path": d.missed,
+        "lost_for_memory": d.out_of_memory,
+        "lateness_s": {
+            "p50": d.lateness.p50.as_secs_f64(),
+            "p99": d.lateness.p99.as_secs_f64(),
+            "max": d.lateness.max.as_secs_f64(),
+        },
+    })
+}
