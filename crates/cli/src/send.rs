@@ -449,7 +449,7 @@ fn is_tree(args: &SendArgs, sources: &[PathBuf]) -> bool {
 fn tree_options(
     args: SendArgs,
     sources: Vec<PathBuf>,
-    place: Place,
+    place: Location,
     credentials: &Credentials,
 ) -> anyhow::Result<TreeOptions> {
     if args.name.is_some() {
