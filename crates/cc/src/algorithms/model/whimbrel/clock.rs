@@ -73,6 +73,12 @@ impl Clock {
         heard.then_some(Stroke(number as u64))
     }
 
+    /// Strokes come earlier by this, from now on (`rhythm.rs`).
+    pub fn advance(&mut self, by: f64) {
+        self.utc = self.utc.map(|utc| utc + by);
+        self.next = self.next.map(|next| next - by);
+    }
+
     /// Whether it is one of the strokes of a flow whose strokes are at least `least` apart.
     pub fn counts(&self, stroke: Stroke, least: f64) -> bool {
         let every = (least / self.unit).ceil().clamp(1.0, 1e6) as u64;

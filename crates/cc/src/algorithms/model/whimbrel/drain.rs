@@ -15,6 +15,8 @@
 //!
 //! Units: seconds, bytes.
 
+use super::rhythm::Lowest;
+
 /// Fraction of the bandwidth-delay product that stays in flight.
 pub(super) const KEPT: f64 = 0.9;
 
@@ -38,8 +40,8 @@ const FEEDBACK: f64 = 0.9;
 pub(super) struct Excursion {
     began: f64,
     rounds: u32,
-    /// The minimum standing RTT since its packets are acknowledged.
-    min: f64,
+    /// The lowest RTT since its packets are acknowledged.
+    lowest: Lowest,
     /// Window and standing RTT before it.
     before: (f64, f64),
 }
@@ -49,7 +51,7 @@ impl Excursion {
         Self {
             began: now,
             rounds: 0,
-            min: f64::INFINITY,
+            lowest: Lowest::NONE,
             before: (window, standing),
         }
     }
@@ -57,7 +59,7 @@ impl Excursion {
     /// Processes a sample and the standing RTT.
     pub fn on_sample(&mut self, now: f64, rtt: f64, standing: f64) {
         if now - self.began > FEEDBACK * standing {
-            self.min = self.min.min(rtt);
+            self.lowest.add(now, rtt);
         }
     }
 
@@ -74,7 +76,12 @@ impl Excursion {
 
     /// The minimum RTT that it saw; infinite without a sample.
     pub fn min(&self) -> f64 {
-        self.min
+        self.lowest.rtt
+    }
+
+    /// The same, and when it was seen.
+    pub fn lowest(&self) -> Lowest {
+        self.lowest
     }
 
     /// Window and standing RTT before it.

@@ -18,15 +18,15 @@ impl Whimbrel {
     /// The clock strikes: it is time for a drain or a trial of all flows.
     pub(super) fn on_stroke(&mut self, now: f64, stroke: Stroke) {
         let base = self.delays.base();
-        match self.mode {
-            Mode::Cruise | Mode::Push if self.config.drain => {
+        match &self.mode {
+            Mode::Cruise(_) | Mode::Push(..) if self.config.drain => {
                 let between = self.config.drain_after.max(MIN_ROUNDS * base);
                 if self.clock.counts(stroke, between) && self.needs_drain(now, between) {
                     self.begin_drain(now);
                 }
             }
-            Mode::Compete => {
-                let between = self.compete.between_trials(now, base);
+            Mode::Compete(compete) => {
+                let between = compete.between_trials(now, base);
                 if between.is_some_and(|between| self.clock.counts(stroke, between)) {
                     self.begin_trial(now);
                 }
@@ -37,8 +37,11 @@ impl Whimbrel {
 
     /// A full second begins: it is time for the first trials of all flows.
     pub(super) fn on_early_stroke(&mut self, now: f64) {
-        let first = self.mode == Mode::Compete && !self.tried;
-        if first && (self.compete.between_trials(now, self.delays.base())).is_some() {
+        let base = self.delays.base();
+        if let Mode::Compete(compete) = &self.mode
+            && !self.tried
+            && compete.between_trials(now, base).is_some()
+        {
             self.begin_trial(now);
         }
     }
@@ -49,24 +52,24 @@ impl Whimbrel {
     }
 
     fn begin_drain(&mut self, now: f64) {
-        if self.mode == Mode::Push {
-            self.window = self.excursion.before().0;
+        if let Mode::Push(push, _) = self.mode {
+            self.window = push.before().0;
         }
-        // What arrives, in case that a policer loses the rest.
+        // A policer loses what exceeds its rate, so only the part that arrives counts.
         let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
-        self.begin(now, Mode::Drain, KEPT * held);
+        let drain = Excursion::begin(now, self.window, self.delays.standing());
+        self.enter(Mode::Drain(drain));
+        self.window = (KEPT * held).max(self.min_window());
     }
 
     fn begin_trial(&mut self, now: f64) {
+        let Mode::Compete(compete) = &self.mode else {
+            return;
+        };
+        let trial = Excursion::begin(now, self.window, self.delays.standing());
         self.tried = true;
-        self.begin(now, Mode::Trial, TRIAL * self.without_queue(self.window));
-    }
-
-    /// Begins an excursion of this mode with this window.
-    fn begin(&mut self, now: f64, mode: Mode, window: f64) {
-        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
-        self.enter(mode);
-        self.window = window.max(self.min_window());
+        self.enter(Mode::Trial(trial, compete.clone()));
+        self.window = (TRIAL * self.without_queue(self.window)).max(self.min_window());
     }
 
     /// An excursion measured `rtt`: the oldest drain period is forgotten, of both directions.
@@ -75,13 +78,29 @@ impl Whimbrel {
         self.backward.end_period();
     }
 
+    /// A drain ends: the next one comes when those of other flows do.
+    fn keep_step(&mut self, now: f64, drain: Excursion) {
+        let lowest = drain.lowest();
+        let earlier = (self.rhythm).end_period(now, lowest, self.config.drain_after);
+        let left = lowest.rtt - self.delays.base();
+        if self.config.listen && !kin::is_gone(left, self.wanted(self.own_rate())) {
+            self.clock.advance(earlier);
+            self.early.advance(earlier);
+        }
+    }
+
     pub(super) fn on_draining_round(&mut self, now: f64) {
-        if !self.excursion.on_round(now) {
+        let Mode::Drain(drain) = &mut self.mode else {
+            return;
+        };
+        if !drain.on_round(now) {
             return;
         }
+        let drain = *drain;
+        self.keep_step(now, drain);
         self.losses.end_quiet(now, false);
-        self.window = self.excursion.before().0;
-        let min = self.excursion.min();
+        self.window = drain.before().0;
+        let min = drain.min();
         let min = if min.is_finite() {
             min
         } else {
@@ -89,7 +108,7 @@ impl Whimbrel {
         };
         let left = min - self.delays.base();
         self.emptied = left <= self.foreign();
-        let drained = self.drained(left);
+        let drained = self.drained(drain.before().1, left);
         self.kin = drained == Drained::Kin;
         self.spoiled = if self.emptied { 0 } else { self.spoiled + 1 };
         if self.spoiled >= SPOILED && self.config.elasticity {
@@ -99,8 +118,7 @@ impl Whimbrel {
         let longer = self.emptied && drained == Drained::Unmoved && self.config.path;
         if longer && self.longer.may_assume(now) {
             self.assume_longer(now, min);
-            self.enter(Mode::Cruise);
-            self.cruise = Cruise::with_room();
+            self.enter(Mode::Cruise(Cruise::with_room()));
             return;
         }
         self.end_period(now, min);
@@ -108,16 +126,17 @@ impl Whimbrel {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
         }
-        self.enter(Mode::Cruise);
+        self.enter(Mode::cruise());
         self.give_way(left);
     }
 
-    /// What a drain that has left so much of the queue, s, says about it.
-    fn drained(&self, left: f64) -> Drained {
+    /// What a drain that began at this standing RTT and has left so much of the queue, s, says
+    /// about it.
+    fn drained(&self, standing: f64, left: f64) -> Drained {
         if !self.config.kin {
             return Drained::Open;
         }
-        let before = self.excursion.before().1 - self.delays.base() - self.allowance();
+        let before = standing - self.delays.base() - self.allowance();
         Drained::of(before, left, self.alone(), self.wanted(self.own_rate()))
     }
 
@@ -131,17 +150,21 @@ impl Whimbrel {
         }
         self.window *= share::kept(fair);
         if fair > 1.0 {
-            self.cruise = Cruise::with_room();
+            self.mode = Mode::Cruise(Cruise::with_room());
         }
     }
 
     pub(super) fn on_trying_round(&mut self, now: f64) {
-        if !self.excursion.on_round(now) {
+        let Mode::Trial(trial, compete) = &mut self.mode else {
+            return;
+        };
+        if !trial.on_round(now) {
             return;
         }
+        let (trial, mut compete) = (*trial, compete.clone());
         self.losses.end_quiet(now, false);
-        let (window, standing) = self.excursion.before();
-        let min = self.excursion.min();
+        let (window, standing) = trial.before();
+        let min = trial.min();
         self.window = window;
         let (before, left) = (standing - self.delays.base(), min - self.delays.base());
         let own = EMPTIED * self.alone() + self.allowance();
@@ -149,10 +172,10 @@ impl Whimbrel {
             self.end_period(now, min);
             let held = window * self.delays.base() / standing;
             self.window = held.max(self.min_window());
-            self.enter(Mode::Cruise);
+            self.enter(Mode::cruise());
         } else {
-            self.compete.resume(now, window, standing);
-            self.mode = Mode::Compete;
+            compete.resume(now, window, standing);
+            self.mode = Mode::Compete(compete);
         }
     }
 }

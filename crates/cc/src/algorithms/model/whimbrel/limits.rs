@@ -77,9 +77,9 @@ impl Whimbrel {
     fn pacing_now(&self) -> Rate {
         let (startup, compete, otherwise) = PACING;
         let gain = match self.mode {
-            Mode::Startup => startup,
-            Mode::Compete => compete,
-            Mode::Push => PUSHING,
+            Mode::Startup(_) => startup,
+            Mode::Compete(_) => compete,
+            Mode::Push(..) => PUSHING,
             _ => otherwise,
         };
         // A batch should find packets to acknowledge, so the window is spread over the slow trips;

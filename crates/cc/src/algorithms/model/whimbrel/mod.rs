@@ -15,6 +15,7 @@
 //! | `cruise.rs` | the default mode: FAST's rule towards the target |
 //! | `drain.rs` | what is the RTT without a queue |
 //! | `clock.rs` | when do all of this algorithm's flows drain, wherever they are |
+//! | `rhythm.rs` | the same where their clocks disagree |
 //! | `share.rs` | who gives way then |
 //! | `kin.rs` | whose queue was it, then |
 //! | `fullness.rs` | is a delay above it a queue at all |
@@ -68,6 +69,7 @@ mod limits;
 mod losses;
 mod modes;
 mod path;
+mod rhythm;
 mod share;
 mod startup;
 mod target;
@@ -92,6 +94,7 @@ use fullness::Fullness;
 use limits::Limits;
 use losses::Losses;
 use path::{Longer, Suspected};
+use rhythm::Rhythm;
 use share::Share;
 use startup::Startup;
 use target::Target;
@@ -112,6 +115,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/cruise.rs",
         "algorithms/model/whimbrel/drain.rs",
         "algorithms/model/whimbrel/clock.rs",
+        "algorithms/model/whimbrel/rhythm.rs",
         "algorithms/model/whimbrel/share.rs",
         "algorithms/model/whimbrel/kin.rs",
         "algorithms/model/whimbrel/fullness.rs",
@@ -154,17 +158,37 @@ const IGNORED: f64 = 0.1;
 const LONGEST: f64 = 0.05;
 const MANY: f64 = 64.0;
 
-/// What the controller is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the controller is doing, and what it knows only while it does so.
+#[derive(Debug, Clone)]
 enum Mode {
-    Startup,
-    Cruise,
-    Drain,
-    Compete,
-    /// A push of `fullness.rs`.
-    Push,
-    /// A trial of `compete.rs`.
-    Trial,
+    Startup(Startup),
+    /// The default mode.
+    Cruise(Cruise),
+    Drain(Excursion),
+    /// A push of `fullness.rs`, and the growth to continue with.
+    Push(Excursion, Cruise),
+    Compete(Box<Compete>),
+    /// A trial of `compete.rs`, and the competition that it interrupts.
+    Trial(Excursion, Box<Compete>),
+}
+
+impl Mode {
+    /// The default mode, whose step begins small.
+    fn cruise() -> Self {
+        Self::Cruise(Cruise::new())
+    }
+
+    fn is_startup(&self) -> bool {
+        matches!(self, Self::Startup(_))
+    }
+
+    /// The excursion of a drain, a push or a trial.
+    fn excursion(&self) -> Option<&Excursion> {
+        match self {
+            Self::Drain(it) | Self::Push(it, _) | Self::Trial(it, _) => Some(it),
+            Self::Startup(_) | Self::Cruise(_) | Self::Compete(_) => None,
+        }
+    }
 }
 
 /// Counts of the present round trip.
@@ -199,15 +223,12 @@ struct Whimbrel {
     rate: MaxRate,
     step: RttStep,
     round: RoundTrip,
-    startup: Startup,
-    cruise: Cruise,
     /// The strokes of drains and trials.
     clock: Clock,
     /// Those of the first trial.
     early: Clock,
+    rhythm: Rhythm,
     share: Share,
-    excursion: Excursion,
-    compete: Compete,
     yielding: Yielding,
     suspected: Suspected,
     longer: Longer,
@@ -267,7 +288,10 @@ impl Whimbrel {
             mss,
             window,
             limits: Limits::UNKNOWN,
-            mode: if known { Mode::Cruise } else { Mode::Startup },
+            mode: match known {
+                true => Mode::cruise(),
+                false => Mode::Startup(Startup::default()),
+            },
             target: Target::new(config.a),
             delays: Delays::new(),
             backward: Backward::new(),
@@ -275,13 +299,10 @@ impl Whimbrel {
             rate: MaxRate::default(),
             step: RttStep::default(),
             round: RoundTrip::default(),
-            startup: Startup::default(),
-            cruise: Cruise::new(),
             clock: Clock::of(setup, &config, config.drain_after),
             early: Clock::of(setup, &config, FIRST_TRIAL),
+            rhythm: Rhythm::new(),
             share: Share::default(),
-            excursion: Excursion::begin(0.0, window, 0.0),
-            compete: Compete::begin(0.0, window, 0.0),
             yielding: Yielding::new(config.withstand),
             suspected: Suspected::default(),
             longer: Longer::new(),
@@ -372,12 +393,12 @@ impl Whimbrel {
 
     /// Limits the window to what the path delivers in a round trip, with headroom.
     fn limit_window(&mut self, alpha: f64) {
-        if self.mode != Mode::Startup
+        if !self.mode.is_startup()
             && !self.stalled
             && let Some(rate) = self.delivery_rate()
         {
-            let headroom = match self.mode {
-                Mode::Cruise if !self.losses.suspicious() => self.cruise.headroom(),
+            let headroom = match &self.mode {
+                Mode::Cruise(cruise) if !self.losses.suspicious() => cruise.headroom(),
                 _ => Cruise::new().headroom(),
             };
             let delivered = rate * self.slow_trip() / (1.0 - self.losses.floor());
@@ -439,7 +460,14 @@ impl Whimbrel {
         };
         let tolerance = lower(wanted / 4.0, rtt / 32.0);
         self.delays.add(now, rtt, span, tolerance);
-        self.excursion.on_sample(now, rtt, self.delays.standing());
+        let standing = self.delays.standing();
+        match &mut self.mode {
+            Mode::Drain(it) | Mode::Push(it, _) | Mode::Trial(it, _) => {
+                it.on_sample(now, rtt, standing);
+            }
+            Mode::Cruise(_) => self.rhythm.on_sample(now, standing),
+            Mode::Compete(_) | Mode::Startup(_) => {}
+        }
         true
     }
 }
@@ -470,7 +498,9 @@ impl Controller for Whimbrel {
         self.segment = mss.get().max(1);
         self.mss = self.segment as f64;
         self.window = self.window.max(self.mss);
-        self.compete.on_mss(mss);
+        if let Mode::Compete(compete) | Mode::Trial(_, compete) = &mut self.mode {
+            compete.on_mss(mss);
+        }
         self.renew_limits();
     }
 
@@ -504,12 +534,12 @@ impl Controller for Whimbrel {
 
     fn phase(&self) -> &'static str {
         match self.mode {
-            Mode::Startup => "startup",
-            Mode::Cruise => "default",
-            Mode::Drain => "drain",
-            Mode::Push => "push",
-            Mode::Compete => "compete",
-            Mode::Trial => "trial",
+            Mode::Startup(_) => "startup",
+            Mode::Cruise(_) => "default",
+            Mode::Drain(_) => "drain",
+            Mode::Push(..) => "push",
+            Mode::Compete(_) => "compete",
+            Mode::Trial(..) => "trial",
         }
     }
 
@@ -548,21 +578,22 @@ impl Whimbrel {
         let wanted = self.wanted(rate);
         let alpha = wanted * rate * self.mss;
         let acked = lower(ack.acked.get() as f64, self.window);
-        match self.mode {
-            Mode::Startup => self.search(ack, acked, wanted),
-            Mode::Cruise => {
+        match &mut self.mode {
+            Mode::Startup(_) => self.search(ack, acked, wanted),
+            Mode::Cruise(cruise) => {
+                let cruise = *cruise;
                 let target = self.without_queue(self.window) + alpha;
                 let room = self.has_room(rate);
                 let gain = self.config.gain;
                 let used = ack.cwnd_limited || self.is_small();
-                let step = self.cruise.step(self.window, target, gain, room, used);
+                let step = cruise.step(self.window, target, gain, room, used);
                 self.window += step * acked / self.window;
-                if self.cruise.is_fast() && self.delays.recent_queue() > wanted {
+                if cruise.is_fast() && self.delays.recent_queue() > wanted {
                     self.end_growth(ack, alpha);
                 }
             }
-            Mode::Compete => self.window = self.compete.on_ack(ack, self.window),
-            Mode::Drain | Mode::Push | Mode::Trial => {}
+            Mode::Compete(compete) => self.window = compete.on_ack(ack, self.window),
+            Mode::Drain(_) | Mode::Push(..) | Mode::Trial(..) => {}
         }
         self.limit_window(alpha);
     }
@@ -591,11 +622,8 @@ impl Whimbrel {
     /// The timer has expired: one segment, until an acknowledgment comes.
     fn timed_out(&mut self, timeout: &Timeout) {
         if !timeout.repeated && !self.stalled {
-            let window = match self.mode {
-                Mode::Drain | Mode::Push | Mode::Trial => self.excursion.before().0,
-                _ => self.window,
-            };
-            self.before = Some((window, self.mode));
+            let before = self.mode.excursion().map(|it| it.before().0);
+            self.before = Some((before.unwrap_or(self.window), self.mode.clone()));
         }
         self.stalled = true;
         self.answered = timeout.next_order;
@@ -628,31 +656,33 @@ impl Whimbrel {
     /// Responds to a loss. Returns whether the window was reduced.
     fn answer(&mut self, loss: &Loss, confidence: f64) -> bool {
         let known = self.delays.known();
-        if self.mode == Mode::Startup {
+        if self.mode.is_startup() {
             let queue = if known { self.delays.queue() } else { 0.0 };
             let full = confidence >= CONGESTION && (queue > 0.004 || !self.config.classify);
             if full {
-                self.before = Some((self.window, self.mode));
+                self.before = Some((self.window, self.mode.clone()));
                 self.leave_startup(seconds(loss.now), 0.0);
             }
             return full;
         }
-        let excursion = matches!(self.mode, Mode::Drain | Mode::Push | Mode::Trial);
+        let excursion = self.mode.excursion().is_some();
         let old = loss.lost_order < self.answered;
         if confidence < IGNORED || old || excursion || self.stalled {
             return false;
         }
-        if self.mode == Mode::Compete && confidence < CONGESTION {
+        let competes = matches!(self.mode, Mode::Compete(_));
+        if competes && confidence < CONGESTION {
             return false;
         }
         self.answered = loss.next_order;
-        self.before = Some((self.window, self.mode));
-        self.window = match self.mode {
-            Mode::Compete => self.compete.on_loss(loss, self.window, self.segment),
-            _ => self.window * losses::left(confidence, self.empty_trip(), self.emptied),
-        }
-        .max(self.min_window());
-        self.cruise = Cruise::new();
+        self.before = Some((self.window, self.mode.clone()));
+        let left = losses::left(confidence, self.empty_trip(), self.emptied);
+        let window = match &mut self.mode {
+            Mode::Compete(compete) => compete.on_loss(loss, self.window, self.segment),
+            _ => self.window * left,
+        };
+        self.window = window.max(self.min_window());
+        self.slow_down();
         true
     }
 }

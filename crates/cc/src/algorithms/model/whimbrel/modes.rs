@@ -65,8 +65,14 @@ impl Whimbrel {
 
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
-        self.cruise = Cruise::new();
         self.yielding.reset();
+    }
+
+    /// The step of the default mode is small again.
+    pub(super) fn slow_down(&mut self) {
+        if let Mode::Cruise(cruise) = &mut self.mode {
+            *cruise = Cruise::new();
+        }
     }
 
     /// Startup: doubles the window, until a queue begins.
@@ -81,10 +87,13 @@ impl Whimbrel {
             .map_or(0.0, |newest| newest.in_flight.get() as f64);
         let limit = Startup::limit(base, wanted, self.own_rate());
         let now = super::seconds(ack.now);
-        if self.startup.is_lone(now, acked / self.mss) {
+        let Mode::Startup(startup) = &mut self.mode else {
+            return;
+        };
+        if startup.is_lone(now, acked / self.mss) {
             return;
         }
-        let ended = self.startup.on_queue(flight, queue, base, limit);
+        let ended = startup.on_queue(flight, queue, base, limit);
         let few = self.window < FEW * self.mss;
         if !self.config.hasten || self.round.count < 2 || few {
             return;
@@ -117,7 +126,7 @@ impl Whimbrel {
 
     /// Fast growth of the default mode has made a queue.
     pub(super) fn end_growth(&mut self, ack: &Ack, alpha: f64) {
-        self.cruise = Cruise::new();
+        self.slow_down();
         if let Some(held) = self.held(ack) {
             let held = held.max(self.known_to_hold());
             self.window = self.window.min((held + alpha).max(self.min_window()));
@@ -130,8 +139,7 @@ impl Whimbrel {
         let held = held.max(self.known_to_hold()).max(self.min_window());
         self.window = self.window.min(held);
         self.found = self.round.count;
-        self.enter(Mode::Cruise);
-        self.cruise = Cruise::with_room();
+        self.enter(Mode::Cruise(Cruise::with_room()));
     }
 
     /// The first acknowledgment after a timeout: the path is back, with the capacity that it had.
@@ -142,16 +150,18 @@ impl Whimbrel {
         self.round.delivered = ack.delivered.get();
         self.round.began = now;
         self.losses.forgive();
-        let Some((window, mode)) = self.before.filter(|_| self.config.refill) else {
+        let before = self.before.as_ref().filter(|_| self.config.refill);
+        let Some((window, mode)) = before else {
             return;
         };
-        if mode == Mode::Startup {
+        let window = *window;
+        if mode.is_startup() {
             self.window = window;
-            self.mode = mode;
+            self.mode = mode.clone();
             return;
         }
         self.window = self.known_to_hold().min(window).max(self.min_window());
-        self.enter(Mode::Cruise);
+        self.enter(Mode::cruise());
     }
 
     /// The path is another one.
@@ -169,7 +179,7 @@ impl Whimbrel {
         self.emptied = false;
         self.fullness.on_new_path();
         self.settled = 0.0;
-        if self.mode == Mode::Startup {
+        if self.mode.is_startup() {
             return;
         }
         let old = self.delivery_rate();
@@ -180,8 +190,7 @@ impl Whimbrel {
             (None, None) => return,
         };
         self.window = (rate * rtt).max(self.min_window());
-        self.enter(Mode::Cruise);
-        self.cruise = Cruise::with_room();
+        self.enter(Mode::Cruise(Cruise::with_room()));
     }
 
     /// Ends a round trip.
@@ -193,33 +202,33 @@ impl Whimbrel {
         let standing = self.delays.standing();
         let queue = self.delays.queue();
         let wanted = self.wanted(self.own_rate());
-        let quiet = !matches!(self.mode, Mode::Startup | Mode::Compete);
+        let quiet = !matches!(self.mode, Mode::Startup(_) | Mode::Compete(_));
         self.delays.on_round(quiet && self.round.count > 2);
-        let room = match self.mode {
-            Mode::Startup => queue < 0.002,
-            Mode::Drain | Mode::Trial => self.excursion.is_heard(),
-            Mode::Cruise | Mode::Push | Mode::Compete => false,
+        let room = match &self.mode {
+            Mode::Startup(_) => queue < 0.002,
+            Mode::Drain(it) | Mode::Trial(it, _) => it.is_heard(),
+            Mode::Cruise(_) | Mode::Push(..) | Mode::Compete(_) => false,
         };
-        let calm = self.mode == Mode::Cruise && queue < 2.0 * wanted;
+        let calm = matches!(self.mode, Mode::Cruise(_)) && queue < 2.0 * wanted;
         let excess = self.losses.on_round(round, standing, room, calm);
-        if self.mode != Mode::Startup {
+        if !self.mode.is_startup() {
             let rate = self.delivery_rate().unwrap_or(0.0) / self.mss;
             self.reference = (self.reference * (1.0 - FORGET)).max(rate);
         }
-        match self.mode {
-            Mode::Startup => {
+        match &mut self.mode {
+            Mode::Startup(startup) => {
                 let rate = round.packets * self.mss / span.max(1e-6);
                 if ack.app_limited {
                     return;
                 }
-                if self.startup.on_round(rate) || excess.is_some() {
+                if startup.on_round(rate) || excess.is_some() {
                     self.leave_startup(now, 0.0);
                 }
             }
-            Mode::Cruise => {
+            Mode::Cruise(_) => {
                 if let Some(back) = excess {
                     self.window = (self.window * (1.0 - back)).max(self.min_window());
-                    self.cruise = Cruise::new();
+                    self.slow_down();
                 }
                 let known = self.reference * self.mss * self.empty_trip();
                 let room = self.has_room(self.own_rate());
@@ -229,21 +238,23 @@ impl Whimbrel {
                     // The queue of this round trip is that of the window at its beginning.
                     self.settled = before;
                 }
-                self.cruise
-                    .on_round(room && used, self.window > KNOWN * known, patience);
+                let beyond = self.window > KNOWN * known;
+                if let Mode::Cruise(cruise) = &mut self.mode {
+                    cruise.on_round(room && used, beyond, patience);
+                }
                 let found = self.round.count <= self.found + SETTLING;
                 if self.config.memory && room && used && found {
                     self.window = self.window.max(KNOWN * self.known_to_hold());
                 }
                 self.on_cruising_round(before, now);
-                if used && self.mode == Mode::Cruise && !self.cruise.is_fast() {
+                if used {
                     self.consider_push(now);
                 }
             }
-            Mode::Drain => self.on_draining_round(now),
-            Mode::Push => self.on_pushing_round(),
-            Mode::Compete => self.on_competing_round(now),
-            Mode::Trial => self.on_trying_round(now),
+            Mode::Drain(_) => self.on_draining_round(now),
+            Mode::Push(..) => self.on_pushing_round(),
+            Mode::Compete(_) => self.on_competing_round(now),
+            Mode::Trial(..) => self.on_trying_round(now),
         }
     }
 
@@ -281,7 +292,7 @@ impl Whimbrel {
             Finding::Path => {
                 self.assume_longer(now, standing);
                 self.window = self.window.max(onset);
-                self.enter(Mode::Cruise);
+                self.enter(Mode::cruise());
             }
             Finding::Elastic if self.config.elasticity => {
                 self.window = onset.min(BACK * self.window).max(self.window);
@@ -302,30 +313,37 @@ impl Whimbrel {
         self.changes += 1;
     }
 
-    /// The flow does not grow.
+    /// Pushes, if it is time for that and the flow does not grow.
     fn consider_push(&mut self, now: f64) {
+        let Mode::Cruise(cruise) = self.mode else {
+            return;
+        };
+        if cruise.is_fast() {
+            return;
+        }
         // The noise is worth a look: it may explain the delay, and hide the queue that the flow wants.
         let delay = self.delays.queue().max(self.target.delay(self.own_rate()));
         let noise = self.config.noise && delay < self.noise_limit();
         if noise && !self.losses.suspicious() && self.fullness.may_push() {
             let before = self.delays.half();
-            self.excursion = Excursion::begin(now, self.window, before);
-            self.mode = Mode::Push;
+            self.mode = Mode::Push(Excursion::begin(now, self.window, before), cruise);
             self.window *= 1.0 + self.fullness.push(self.noise_limit(), self.delays.base());
         }
     }
 
     fn on_pushing_round(&mut self) {
+        let Mode::Push(push, cruise) = self.mode else {
+            return;
+        };
         match self.fullness.on_push_round() {
             Stage::Waiting => {}
-            Stage::Answered => self.on_answer(),
-            Stage::Settled => self.mode = Mode::Cruise,
+            Stage::Answered => self.on_answer(push.before()),
+            Stage::Settled => self.mode = Mode::Cruise(cruise),
         }
     }
 
-    /// The RTT has answered a push.
-    fn on_answer(&mut self) {
-        let (window, before) = self.excursion.before();
+    /// The RTT has answered a push that began with this window and RTT.
+    fn on_answer(&mut self, (window, before): (f64, f64)) {
         let after = self.delays.half();
         if !(after - before).is_finite() || self.losses.suspicious() {
             self.window = window;
@@ -340,37 +358,33 @@ impl Whimbrel {
         if full {
             self.window = window;
         } else {
-            self.enter(Mode::Cruise);
-            self.cruise = Cruise::with_room();
+            self.enter(Mode::Cruise(Cruise::with_room()));
         }
     }
 
     pub(super) fn begin_competing(&mut self, now: f64) {
         self.spoiled = 0;
-        self.enter(Mode::Compete);
-        self.compete = Compete::begin(now, self.window, self.delays.standing());
+        let compete = Compete::begin(now, self.window, self.delays.standing());
+        self.enter(Mode::Compete(Box::new(compete)));
     }
 
     fn on_competing_round(&mut self, now: f64) {
         let (standing, queue) = (self.delays.standing(), self.delays.queue());
         let foreign = self.foreign();
         let capacity = self.reference * self.mss;
-        let window = self.window;
-        if self
-            .compete
-            .pushes_in_vain(window, standing, queue, capacity)
-        {
-            if queue > foreign && self.config.path && self.longer.may_assume(now) {
-                self.assume_longer(now, standing);
-            }
-            self.enter(Mode::Cruise);
-            return;
-        }
         let empty = (0.1 * self.delays.longest())
             .min(0.5 * foreign)
             .max(0.5 * self.alone());
-        if self.compete.is_over(queue < empty) {
-            self.enter(Mode::Cruise);
+        let Mode::Compete(compete) = &mut self.mode else {
+            return;
+        };
+        if compete.pushes_in_vain(self.window, standing, queue, capacity) {
+            if queue > foreign && self.config.path && self.longer.may_assume(now) {
+                self.assume_longer(now, standing);
+            }
+            self.enter(Mode::cruise());
+        } else if compete.is_over(queue < empty) {
+            self.enter(Mode::cruise());
         }
     }
 }
