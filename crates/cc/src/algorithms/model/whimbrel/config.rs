@@ -80,7 +80,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "share",
         "give way at a drain, if it has more than its share",
     ),
-    sense("listen", "move drains to those of other flows"),
+    Parameter {
+        name: "listen",
+        domain: Domain::Switch(false),
+        meaning: "move drains to those of other flows",
+    },
     sense("kin", "tell by a drain whose queue it is"),
     sense("drain", "drain the queue to measure the base RTT"),
     sense("classify", "estimate whether a loss is congestion"),
