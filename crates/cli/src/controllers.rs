@@ -1,12 +1,12 @@
 //! `whimbrel controllers`: lists the algorithms.
 
 use crate::failure::BadInput;
-use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, ClassifierEntry, Code, Domain, Entry, Parameter};
+use whimbrel_cc::registry::{Code, Domain, Parameter};
 use whimbrel_report::hanging;
+use whimbrel_study::catalog::Catalog;
 
 /// List the congestion control algorithms, or show one and its code
 ///
@@ -40,24 +40,17 @@ pub struct ControllersArgs {
     json: bool,
 }
 
-/// The entries to show, in the order of the table.
-struct Chosen {
-    controllers: Vec<&'static Entry>,
-    classifiers: Vec<&'static ClassifierEntry>,
-}
-
 /// Prints the table, or one entry.
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     let chosen = match &args.name {
-        None => Chosen {
-            controllers: registry::controllers(),
-            classifiers: registry::CLASSIFIERS.to_vec(),
-        },
-        Some(name) => choose(name).map_err(BadInput::new)?,
+        None => Catalog::all(),
+        Some(name) => Catalog::of_name(name)
+            .map_err(|error| BadInput::new(format!("{error}; see `whimbrel controllers`")))?,
     };
     let mut out = io::stdout().lock();
     if args.json {
-        json(&mut out, &chosen, args.code)?;
+        serde_json::to_writer_pretty(&mut out, &chosen.json(args.code))?;
+        writeln!(out)?;
     } else if args.code {
         code(&mut out, &chosen)?;
     } else {
@@ -67,44 +60,8 @@ pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entries with this name.
-fn choose(name: &str) -> Result<Chosen, String> {
-    let alone = registry::CLASSIFIERS.iter().find(|e| e.name == name);
-    match name.parse::<Spec>() {
-        Ok(spec) => Ok(Chosen {
-            controllers: vec![spec.entry()],
-            classifiers: spec.classifier().into_iter().collect(),
-        }),
-        Err(error) => match alone {
-            Some(entry) => Ok(Chosen {
-                controllers: Vec::new(),
-                classifiers: vec![entry],
-            }),
-            None => Err(format!("{error}; see `whimbrel controllers`")),
-        },
-    }
-}
-
-fn json(out: &mut impl Write, chosen: &Chosen, with_text: bool) -> io::Result<()> {
-    let controllers = chosen.controllers.iter();
-    let mut all: Vec<(Value, &[Code])> = controllers.map(|e| (entry_json(e), e.code)).collect();
-    let classifiers = chosen.classifiers.iter();
-    all.extend(classifiers.map(|e| (classifier_json(e), e.code)));
-    let with_code = |(mut entry, code): (Value, &[Code])| {
-        let file = |file: &Code| match with_text {
-            true => json!({ "path": file.path, "text": file.text }),
-            false => json!({ "path": file.path }),
-        };
-        entry["code"] = code.iter().map(file).collect();
-        entry
-    };
-    let all: Vec<Value> = all.into_iter().map(with_code).collect();
-    serde_json::to_writer_pretty(&mut *out, &all)?;
-    writeln!(out)
-}
-
 /// Prints each file once, with its path.
-fn code(out: &mut impl Write, chosen: &Chosen) -> io::Result<()> {
+fn code(out: &mut impl Write, chosen: &Catalog) -> io::Result<()> {
     let controllers = chosen.controllers.iter().flat_map(|e| e.code);
     let files = controllers.chain(chosen.classifiers.iter().flat_map(|e| e.code));
     let mut printed: Vec<&Code> = Vec::new();
@@ -117,7 +74,7 @@ fn code(out: &mut impl Write, chosen: &Chosen) -> io::Result<()> {
     Ok(())
 }
 
-fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result<()> {
+fn table(out: &mut impl Write, chosen: &Catalog, one: Option<&str>) -> io::Result<()> {
     let names = chosen.controllers.iter().map(|e| e.name);
     let names = names.chain(chosen.classifiers.iter().map(|e| e.name));
     let width = names.map(str::len).max().unwrap_or(0);
@@ -207,42 +164,4 @@ fn parameter_line(parameter: &Parameter) -> String {
         Domain::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
         Domain::Text(_) => format!("{name}={default}  {meaning}"),
     }
-}
-
-fn entry_json(entry: &Entry) -> Value {
-    let carried_by = match entry.is_fed_bursts() {
-        false => json!(["tcp", "quic", "linux"]),
-        true => json!(["aatp", "quic"]),
-    };
-    json!({
-        "name": entry.name,
-        "kind": "controller",
-        "summary": entry.summary,
-        "citation": entry.citation,
-        "carried_by": carried_by,
-        "parameters": parameters_json(entry.parameters),
-    })
-}
-
-fn classifier_json(entry: &ClassifierEntry) -> Value {
-    json!({
-        "name": entry.name,
-        "kind": "discriminator",
-        "summary": entry.summary,
-        "citation": entry.citation,
-        "parameters": parameters_json(entry.parameters),
-    })
-}
-
-fn parameters_json(parameters: &[Parameter]) -> Vec<Value> {
-    parameters.iter().map(parameter_json).collect()
-}
-
-fn parameter_json(parameter: &Parameter) -> Value {
-    let (default, range) = match &parameter.domain {
-        Domain::Number { default, range } => (json!(default), json!([range.0, range.1])),
-        Domain::Switch(on) => (json!(on), Value::Null),
-        Domain::Text(text) => (json!(text.as_str()), Value::Null),
-    };
-    json!({ "name": parameter.name, "default": default, "range": range, "meaning": parameter.meaning })
 }

@@ -32,7 +32,6 @@ mod sim;
 mod single_run;
 mod svg;
 mod table;
-mod table_file;
 mod tcp;
 mod token;
 mod trace;

@@ -3,8 +3,7 @@
 use std::time::Instant;
 use whimbrel_report::page::Fact;
 
-/// The program and its version.
-pub const VERSION: &str = concat!("whimbrel ", env!("CARGO_PKG_VERSION"));
+pub use whimbrel_study::VERSION;
 
 /// The command line of this process, quoted for a shell.
 pub fn command() -> String {

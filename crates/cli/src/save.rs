@@ -5,23 +5,18 @@ use crate::failure::BadInput;
 use crate::progress::Bar;
 use crate::provenance;
 use crate::single_run::{self, Selection};
-use crate::table_file::{self, Format, TableFile};
-use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use whimbrel_report::frame::{Frame, Table};
-use whimbrel_report::iperf3::Test;
 use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
+use whimbrel_study::iperf3;
 use whimbrel_study::page::Subject;
-use whimbrel_study::runs::run_all;
+use whimbrel_study::runs::{resampled, run_all};
+use whimbrel_study::table_file::{self, Format, TableFile};
 use whimbrel_units::Duration;
 
-/// Default time between samples.
-const SAMPLE: Duration = Duration::from_millis(100);
-/// Default time between the reports of `--iperf3`: iperf3's own default.
-const IPERF3_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of samples of a flow or link in a run.
 const MAX_SAMPLES: u64 = 1_000_000;
 /// Minimum time between samples.
@@ -145,7 +140,7 @@ impl<'a> Saving<'a> {
         let resampled = self
             .args
             .wants_samples()
-            .then(|| self.args.resampled(scenario))
+            .then(|| resampled(scenario, self.args.interval))
             .flatten();
         let again = match &resampled {
             Some(scenario) => run_all(&sweep::jobs(scenario.points()), threads, &Bar::new())?,
@@ -157,19 +152,7 @@ impl<'a> Saving<'a> {
             table_file::write(file, save.format, &frame, &made)?;
         }
         if let Some((job, file)) = self.iperf3 {
-            let length = self.args.interval.unwrap_or(IPERF3_INTERVAL);
-            let mut network = job.point.network(job.seed);
-            network.sample = Some(length);
-            let outcome = whimbrel_sim::run(&network);
-            let title = match subject.title {
-                "" => format!("seed {}", job.seed),
-                title => format!("{title}, seed {}", job.seed),
-            };
-            let test = Test::of_run(&outcome, length, provenance::VERSION, &title);
-            file.finish(|to| {
-                serde_json::to_writer_pretty(&mut *to, &test).map_err(io::Error::from)?;
-                writeln!(to)
-            })?;
+            iperf3::write(file, &job, self.args.interval, subject.title)?;
         }
         Ok(())
     }
@@ -179,28 +162,12 @@ impl SaveArgs {
     fn wants_samples(&self) -> bool {
         self.save.iter().any(|save| save.table.is_of_samples())
     }
-
-    /// The scenario with the requested samples; `None` if it already sets them.
-    fn resampled(&self, scenario: &Scenario) -> Option<Scenario> {
-        let wanted = |point: &Point| self.interval.or(point.sample()).unwrap_or(SAMPLE);
-        let points = scenario.points();
-        let interval = wanted(points.first()?);
-        let has = |point: &Point| point.sample() == Some(wanted(point));
-        (!points.iter().all(has)).then(|| {
-            let mut scenario = scenario.clone();
-            scenario.set_sample(interval);
-            scenario
-        })
-    }
 }
 
 /// The run that `--iperf3` saves.
 fn measured(scenario: &Scenario, selection: Selection) -> Result<Job<'_>, BadInput> {
     let job = single_run::only(scenario, selection, "--iperf3")?;
-    let flows = job.point.flows();
-    let controlled = flows
-        .iter()
-        .any(|flow| flow.count > 0 && flow.controller.is_some());
+    let controlled = iperf3::has_controller(&job);
     controlled.then_some(job).ok_or_else(|| {
         BadInput::new("--iperf3 needs a TCP or AATP flow, but the scenario has none")
     })

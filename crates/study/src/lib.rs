@@ -11,9 +11,11 @@
 //! | [`atomic_file`] | files that appear under their names when they are complete |
 //! | [`cache`] | results that are stored |
 //! | [`controllers`] | controllers that are chosen by name |
+//! | [`catalog`] | the algorithms and loss classifiers |
 //! | [`compare`] | algorithms on one path |
 //! | [`controllers`] | controllers that a user chooses |
 //! | `error` | why a request failed |
+//! | [`iperf3`] | one run as iperf3 prints it |
 //! | [`judge`] | decisions on losses, and their true causes |
 //! | [`model`] | formulas and the simulator on the same path |
 //! | [`neighbours`] | what algorithms do to others |
@@ -25,16 +27,20 @@
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
 //! | [`runs`] | runs of a scenario |
 //! | [`sweeps`] | sweeps that are played in parts |
+//! | [`table_file`] | tables and the files that they go to |
 //! | [`table_rows`] | the rows of a table of results |
+//! | [`trace_file`] | traces of one run, packet by packet |
 //! | [`transport`] | the transports that simulated senders behave like |
 
 pub mod advice;
 pub mod advise;
 pub mod atomic_file;
 pub mod cache;
+pub mod catalog;
 pub mod compare;
 pub mod controllers;
 mod error;
+pub mod iperf3;
 pub mod judge;
 pub mod model;
 pub mod neighbours;
@@ -46,8 +52,13 @@ pub mod rank;
 pub mod reproduce;
 pub mod runs;
 pub mod sweeps;
+pub mod table_file;
 pub mod table_rows;
+pub mod trace_file;
 pub mod transport;
 
 pub use error::{BadInput, Error};
+/// The program and its version.
+pub const VERSION: &str = concat!("whimbrel ", env!("CARGO_PKG_VERSION"));
+
 pub use observer::{Observer, Unobserved};

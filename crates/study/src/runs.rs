@@ -7,6 +7,8 @@ use whimbrel_sim::scenario::{Point, Scenario, Setting};
 use whimbrel_sim::sweep::{self, Job, Run};
 use whimbrel_units::Duration;
 
+/// Default time between samples that are saved.
+pub const SAMPLE: Duration = Duration::from_millis(100);
 /// Number of samples of a curve in a picture.
 const PICTURE_SAMPLES: u64 = 1000;
 /// Minimum time between such samples.
@@ -69,6 +71,20 @@ pub fn sampled(scenario: &Scenario) -> Scenario {
         sampled.set_sample(interval.max(MIN_INTERVAL));
     }
     sampled
+}
+
+/// The scenario with samples at this interval, by default its own or [`SAMPLE`]; `None` if it has
+/// them already.
+pub fn resampled(scenario: &Scenario, interval: Option<Duration>) -> Option<Scenario> {
+    let wanted = |point: &Point| interval.or(point.sample()).unwrap_or(SAMPLE);
+    let points = scenario.points();
+    let interval = wanted(points.first()?);
+    let has = |point: &Point| point.sample() == Some(wanted(point));
+    (!points.iter().all(has)).then(|| {
+        let mut scenario = scenario.clone();
+        scenario.set_sample(interval);
+        scenario
+    })
 }
 
 /// The few points of a scenario that figures show over time, and those that `also` selects, with

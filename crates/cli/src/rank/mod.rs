@@ -4,7 +4,6 @@ mod save;
 mod show;
 
 use crate::progress::Bar;
-use crate::table_file::{self, TableFile};
 use crate::{atomic_file, provenance};
 use save::Table;
 use std::io::Write;
@@ -16,6 +15,7 @@ use whimbrel_rank::Class;
 use whimbrel_study::cache::{Cache, Kind, RANKED};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::rank::{Request, USUAL, USUAL_SEEDS, class, rank};
+use whimbrel_study::table_file::{self, TableFile};
 
 /// Score algorithms on a matrix of paths
 ///

@@ -1,12 +1,12 @@
 //! `--save` of `rank`: every run, or the scores, as files for other tools.
 
 use crate::provenance;
-use crate::table_file::{self, Format, TableFile};
 use std::str::FromStr;
 use whimbrel_report::page::Fact;
 use whimbrel_study::Error;
 use whimbrel_study::atomic_file::AtomicFile;
 use whimbrel_study::rank::Ranking;
+use whimbrel_study::table_file::{self, Format, TableFile};
 use whimbrel_units::nearest;
 
 /// What a row describes.

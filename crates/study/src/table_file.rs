@@ -1,20 +1,22 @@
-//! `--save [TABLE=]FILE`: a table of results and the file that it goes to.
+//! A table of results and the file that it goes to: `[TABLE=]FILE`.
 
-use crate::failure::BadInput;
+use crate::atomic_file::AtomicFile;
+use crate::{BadInput, Error};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use whimbrel_report::frame::Rows;
 use whimbrel_report::page::Fact;
-use whimbrel_study::Error;
-use whimbrel_study::atomic_file::AtomicFile;
 use whimbrel_units::nearest;
 
 /// A file format, chosen by the extension of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// JSON.
     Json,
+    /// Comma-separated values, RFC 4180.
     Csv,
+    /// Apache Parquet; only a build with that feature can write it.
     Parquet,
 }
 
@@ -56,8 +58,11 @@ impl Format {
 /// A table and the file that it goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFile<T> {
+    /// The table.
     pub table: T,
+    /// The file.
     pub path: PathBuf,
+    /// Its format.
     pub format: Format,
 }
 
@@ -84,11 +89,14 @@ impl<T: FromStr<Err: Display>> TableFile<T> {
     }
 }
 
+/// A file that is open, with what goes to it.
+pub type Opened<'a, T> = (&'a TableFile<T>, AtomicFile);
+
 /// Opens files, so that an error appears before long work begins.
 ///
 /// # Errors
 /// If one cannot be written, or is named twice.
-pub fn open<T>(all: &[TableFile<T>]) -> Result<Vec<(&TableFile<T>, AtomicFile)>, Error> {
+pub fn open<T>(all: &[TableFile<T>]) -> Result<Vec<Opened<'_, T>>, Error> {
     for (i, file) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.path == file.path) {
             let path = file.path.display();
