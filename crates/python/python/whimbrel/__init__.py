@@ -374,7 +374,10 @@ def _list(values):
 
 def _texts(flags):
     """Keyword arguments as lists of texts."""
-    return {name: _list(value) for name, value in flags.items() if value is not None}
+    # A comma separates values, but in the name of a file.
+    read = {"rate_trace": lambda file: [_name(file)]}
+    given = {name: value for name, value in flags.items() if value is not None}
+    return {name: read.get(name, _list)(value) for name, value in given.items()}
 
 
 def _value(value):
