@@ -57,17 +57,14 @@ pub use session::Session;
 pub use whimbrel_cc::fairness::jain;
 
 use engine::world::World;
-use flow::dispatch::{AnyFlow, Shared};
 
 /// Plays one run and reports its events to `observer`. The outcome is the same as that of
 /// [`run`], bit for bit.
 pub fn run_observed(network: &Network, observer: &mut dyn observe::Observer) -> Outcome {
-    let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
-    World::observed(network, Shared::new(network), flow, observer).play()
+    World::observed(network, observer).play()
 }
 
 /// Plays one run. The same network gives the same outcome, bit for bit, on any machine.
 pub fn run(network: &Network) -> Outcome {
-    let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
-    World::new(network, Shared::new(network), flow).play()
+    World::new(network).play()
 }

@@ -3,14 +3,13 @@
 
 use crate::engine::observation::Unobserved;
 use crate::engine::world::World;
-use crate::flow::dispatch::{AnyFlow, Shared};
 use crate::network::Network;
 use crate::outcome::Outcome;
 use self_cell::self_cell;
 use whimbrel_units::Time;
 
 /// A run in progress; `None` once its outcome was taken.
-struct Running<'a>(Option<World<'a, AnyFlow<'a>, Shared, Unobserved>>);
+struct Running<'a>(Option<World<'a, Unobserved>>);
 
 self_cell!(
     struct Played {
@@ -39,8 +38,7 @@ impl Session {
     /// A run at its beginning.
     pub fn new(network: Network) -> Self {
         fn begin(network: &Network) -> Running<'_> {
-            let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
-            Running(Some(World::new(network, Shared::new(network), flow)))
+            Running(Some(World::new(network)))
         }
         Self {
             played: Played::new(network, begin),

@@ -1,7 +1,6 @@
 //! The destination nodes of a run: [`whimbrel_cc::burst_transport::Node`], with what the outcome
 //! records of each.
 
-use crate::flow::interface::SharedState;
 use crate::network::{Destination, Network};
 use crate::outcome::{DestinationOutcome, DestinationSample};
 use whimbrel_cc::Share;
@@ -23,10 +22,9 @@ impl Nodes {
     pub(super) fn node(&mut self, index: usize) -> &mut Node {
         &mut self.0[index]
     }
-}
 
-impl SharedState for Nodes {
-    fn sample(&mut self, now: Time) {
+    /// Records a sample.
+    pub fn sample(&mut self, now: Time) {
         for node in &mut self.0 {
             let (flows, fairness) = node.node.state();
             node.samples.push(DestinationSample {
@@ -37,7 +35,8 @@ impl SharedState for Nodes {
         }
     }
 
-    fn into_outcomes(self, end: Time) -> Vec<DestinationOutcome> {
+    /// The outcomes of the nodes of a run that ended at `end`.
+    pub fn into_outcomes(self, end: Time) -> Vec<DestinationOutcome> {
         self.0.into_iter().map(|node| node.finish(end)).collect()
     }
 }

@@ -14,18 +14,13 @@
 //! that is sampled: a sample shows the queues and flows in between.
 //!
 //! A loss that is computed ahead is counted at once. Its sender learns the cause, for the record of
-//! its decisions, when the time of the loss has come ([`PendingLosses`]).
+//! its decisions, when the time of the loss has come.
 
-use super::packet::Packet;
 use super::pipe::Pipe;
 use super::routes::{directions, lanes};
 use crate::flow::interface::EndBehavior;
 use crate::network::{LinkId, Network};
 use crate::observe::End;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use whimbrel_net::DropCause;
-use whimbrel_units::Time;
 
 /// Which links and ends are called ahead of time.
 pub(super) struct Lookahead {
@@ -55,7 +50,7 @@ fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum Entered {
         Never,
-        From(u32),
+        From(LinkId),
         Otherwise,
     }
     let mut entered = vec![Entered::Never; network.links.len()];
@@ -63,16 +58,16 @@ fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
         let mut before = None;
         for link in direction {
             let from = before.map_or(Entered::Otherwise, Entered::From);
-            let known = &mut entered[link.0 as usize];
+            let known = &mut entered[link.index()];
             *known = if *known == Entered::Never || *known == from {
                 from
             } else {
                 Entered::Otherwise
             };
-            before = Some(link.0);
+            before = Some(*link);
         }
     }
-    let in_order = |link: u32| pipes[link as usize].link.keeps_order();
+    let in_order = |link: LinkId| pipes[link.index()].link.keeps_order();
     entered
         .into_iter()
         .zip(pipes)
@@ -90,13 +85,13 @@ fn ends(
 ) -> Vec<bool> {
     let mut entered = vec![0_u32; network.links.len()];
     for link in directions(network).flatten() {
-        entered[link.0 as usize] += 1;
+        entered[link.index()] += 1;
     }
     let own = |link: &LinkId| {
-        let link = link.0 as usize;
+        let link = link.index();
         entered[link] == 1 && pipes[link].polled.is_none()
     };
-    let in_order = |link: &LinkId| pipes[link.0 as usize].link.keeps_order();
+    let in_order = |link: &LinkId| pipes[link.index()].link.keeps_order();
     let early = |flow: usize, end: End, receives: &[LinkId], sends: &[LinkId]| {
         let (Some(last), Some(first)) = (receives.last(), sends.first()) else {
             return false;
@@ -118,69 +113,3 @@ fn ends(
     };
     lanes(network).flat_map(both).collect()
 }
-
-/// Losses whose time has not come.
-#[derive(Default)]
-pub(super) struct PendingLosses {
-    heap: BinaryHeap<Reverse<PendingLoss>>,
-    added: u64,
-}
-
-/// A loss whose time has not come.
-pub(super) struct PendingLoss {
-    at: Time,
-    order: u64,
-    /// The packet that is lost.
-    pub packet: Packet,
-    /// Why.
-    pub cause: DropCause,
-}
-
-impl PendingLosses {
-    /// Adds a packet that is lost at `at`.
-    #[cold]
-    pub fn add(&mut self, at: Time, packet: &Packet, cause: DropCause) {
-        let order = self.added;
-        self.added += 1;
-        self.heap.push(Reverse(PendingLoss {
-            at,
-            order,
-            packet: *packet,
-            cause,
-        }));
-    }
-
-    /// Whether the time of a loss has come by `now`.
-    #[inline]
-    pub fn are_due(&self, now: Time) -> bool {
-        self.heap.peek().is_some_and(|first| first.0.at <= now)
-    }
-
-    /// Takes the first loss whose time has come by `now`.
-    pub fn take(&mut self, now: Time) -> Option<PendingLoss> {
-        if !self.are_due(now) {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(loss)| loss)
-    }
-}
-
-impl Ord for PendingLoss {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
-impl PartialOrd for PendingLoss {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for PendingLoss {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == std::cmp::Ordering::Equal
-    }
-}
-
-impl Eq for PendingLoss {}

@@ -1,10 +1,11 @@
 //! The event engine: which event is next, and where packets are until then. It knows links, and
-//! drives flows through the interface in [`crate::flow`]; it knows no protocol.
+//! drives flows of any kind through the interface in [`crate::flow`].
 //!
 //! | file | contents |
 //! |---|---|
 //! | `world` | a run: its loop, packets on links, calls of flows |
-//! | `calendar` | the next event of every source |
+//! | `calendar`, `sources` | the next event of every source |
+//! | `time_queue` | what waits for its time |
 //! | `packet` | packets |
 //! | `pipe`, `polled_link` | a link with the packets on it |
 //! | `routes` | the links that each packet passes |
@@ -20,4 +21,6 @@ mod pipe;
 mod polled_link;
 mod results;
 mod routes;
+mod sources;
+mod time_queue;
 pub(crate) mod world;

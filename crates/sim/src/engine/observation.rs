@@ -12,11 +12,12 @@
 
 use super::packet::{Flags, Packet};
 use super::routes::{Lane, lanes};
+use super::time_queue::TimeQueue;
+use crate::flow::dispatch::AnyFlow;
 use crate::flow::interface::Flow;
 use crate::network::Network;
 use crate::observe::{self, Ecn, Event, Fate, Observer, What};
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use whimbrel_units::{Bytes, Time};
 
 /// What the engine reports. The default ignores it.
@@ -35,7 +36,7 @@ pub(crate) trait Observe {
 
     /// Flow `index` was called, and the packets in `out` leave.
     #[inline(always)]
-    fn called<S, F: Flow<S>>(&mut self, _at: Time, _index: usize, _flow: &mut F, _out: &[Packet]) {}
+    fn called(&mut self, _at: Time, _index: usize, _flow: &mut AnyFlow<'_>, _out: &[Packet]) {}
 }
 
 /// No observer.
@@ -47,8 +48,7 @@ impl Observe for Unobserved {}
 pub(crate) struct Observed<'o> {
     observer: &'o mut dyn Observer,
     /// Events that the clock has not reached.
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    events: u64,
+    waiting: TimeQueue<Event>,
     packets: u64,
     lanes: Vec<Lane>,
     in_flight: HashMap<Key, Vec<(Packet, observe::Packet)>>,
@@ -57,39 +57,12 @@ pub(crate) struct Observed<'o> {
 /// What most packets differ in: lane, direction, time of departure.
 type Key = (u32, bool, Time);
 
-/// An event that the clock has not reached.
-struct Waiting {
-    event: Event,
-    order: u64,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.event.at, self.order).cmp(&(other.event.at, other.order))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Waiting {}
-
 impl<'o> Observed<'o> {
     /// Observes all flows of a network.
     pub fn new(network: &Network, observer: &'o mut dyn Observer) -> Self {
         Self {
             observer,
-            waiting: BinaryHeap::new(),
-            events: 0,
+            waiting: TimeQueue::default(),
             packets: 0,
             lanes: lanes(network).collect(),
             in_flight: HashMap::new(),
@@ -103,9 +76,7 @@ impl<'o> Observed<'o> {
             path,
             what,
         };
-        let order = self.events;
-        self.events += 1;
-        self.waiting.push(Reverse(Waiting { event, order }));
+        self.waiting.add(at, event);
     }
 
     fn add_packet(&mut self, at: Time, packet: &Packet, what: What) {
@@ -113,7 +84,7 @@ impl<'o> Observed<'o> {
         self.add(at, flow, path, what);
     }
 
-    fn sent<S, F: Flow<S>>(&mut self, packet: &Packet, flow: &mut F) {
+    fn sent(&mut self, packet: &Packet, flow: &mut AnyFlow<'_>) {
         let id = self.packets;
         self.packets += 1;
         let shown = observe::Packet {
@@ -150,11 +121,8 @@ impl<'o> Observed<'o> {
 
 impl Observe for Observed<'_> {
     fn release(&mut self, now: Time) {
-        while let Some(Reverse(next)) = self.waiting.peek()
-            && next.event.at <= now
-            && let Some(Reverse(next)) = self.waiting.pop()
-        {
-            self.observer.on_event(&next.event);
+        while let Some(event) = self.waiting.take(now) {
+            self.observer.on_event(&event);
         }
     }
 
@@ -170,7 +138,7 @@ impl Observe for Observed<'_> {
         }
     }
 
-    fn called<S, F: Flow<S>>(&mut self, at: Time, index: usize, flow: &mut F, out: &[Packet]) {
+    fn called(&mut self, at: Time, index: usize, flow: &mut AnyFlow<'_>, out: &[Packet]) {
         flow.report_findings(&mut |path, what| self.add(at, index, path, what));
         for packet in out {
             self.sent(packet, flow);

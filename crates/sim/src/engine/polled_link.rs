@@ -2,7 +2,7 @@
 //! are Wi-Fi channels with their two stations, and links whose queue CoDel or FQ-CoDel manages.
 
 use super::packet::{Flags, Packet};
-use crate::network::{NamedLink, Network, OnChannel};
+use crate::network::{LinkId, NamedLink, Network, OnChannel};
 use crate::seed::Stream;
 use std::collections::VecDeque;
 use whimbrel_net::{
@@ -15,7 +15,7 @@ use whimbrel_units::{Duration, Time};
 pub(crate) struct PolledLink {
     kind: Kind,
     /// The links that are its two directions.
-    links: [Option<usize>; 2],
+    links: [Option<LinkId>; 2],
     /// Packets of each side, in the order in which they leave.
     waiting: [VecDeque<Packet>; 2],
 }
@@ -54,7 +54,7 @@ enum Kind {
 /// A packet that has left its queue.
 pub(crate) struct Departed {
     /// The link that it was on.
-    pub link: usize,
+    pub link: LinkId,
     /// What happens to it.
     pub fate: Fate,
     /// The packet.
@@ -78,13 +78,14 @@ impl PolledLink {
         let mut on = vec![[None; 2]; network.channels.len()];
         for (link, named) in network.links.iter().enumerate() {
             if let Some(OnChannel { channel, side }) = named.on_channel {
-                on[channel][side as usize] = Some(link);
+                on[channel][side as usize] = Some(LinkId(link as u32));
             }
         }
         // A station whose direction is no link sends nothing.
         let idle = LinkSpec::default();
-        let wifi = |(i, (wifi, links)): (usize, (_, [Option<usize>; 2]))| {
-            let specs = links.map(|link| link.map_or(&idle, |link| &network.links[link].spec));
+        let wifi = |(i, (wifi, links)): (usize, (_, [Option<LinkId>; 2]))| {
+            let specs =
+                links.map(|link| link.map_or(&idle, |link| &network.links[link.index()].spec));
             let seed = Stream::WifiChannel.seed(network.seed, i);
             let kind = Kind::Wifi {
                 wifi: Box::new(Wifi::new(wifi, specs, seed)),
@@ -108,7 +109,7 @@ impl PolledLink {
                     unreachable!("`managed` selects the two kinds above")
                 }
             };
-            Self::new(kind, [Some(i), None])
+            Self::new(kind, [Some(LinkId(i as u32)), None])
         };
         let channels = network.channels.iter().zip(on).enumerate().map(wifi);
         channels.chain(managed(&network.links).map(codel)).collect()
@@ -131,7 +132,7 @@ impl PolledLink {
         polled
     }
 
-    fn new(kind: Kind, links: [Option<usize>; 2]) -> Self {
+    fn new(kind: Kind, links: [Option<LinkId>; 2]) -> Self {
         Self {
             kind,
             links,

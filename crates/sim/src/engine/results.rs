@@ -3,8 +3,9 @@
 use super::observation::Observe;
 use super::pipe::Pipe;
 use super::polled_link::PolledSide;
+use super::sources::Source;
 use super::world::World;
-use crate::flow::interface::{Flow, SharedState};
+use crate::flow::interface::Flow;
 use crate::flow::report::Ended;
 use crate::measure::Delays;
 use crate::network::NamedLink;
@@ -12,8 +13,8 @@ use crate::outcome::{FlowSample, LinkOutcome, LinkSample, Outcome};
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
-    pub(super) fn on_sample(&mut self, slot: usize) {
+impl<O: Observe> World<'_, O> {
+    pub(super) fn on_sample(&mut self) {
         let Some(interval) = self.network.sample else {
             return;
         };
@@ -44,7 +45,7 @@ impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
                 rate: Rate::over(Bytes::new(bytes - before), interval),
             });
         }
-        self.calendar.set(slot, Some(now + interval));
+        self.set(Source::Sampler, Some(now + interval));
     }
 
     pub(super) fn outcome(self) -> Outcome {

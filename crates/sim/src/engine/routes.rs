@@ -7,6 +7,30 @@ use super::lookahead::Lookahead;
 use super::packet::{Flags, Packet};
 use crate::network::{LinkId, Network, Route};
 
+/// The number of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LaneId(u32);
+
+impl LaneId {
+    /// Of an index among all lanes.
+    #[inline]
+    pub fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// The lane of a packet.
+    #[inline]
+    pub fn of(packet: &Packet) -> Self {
+        Self(packet.lane)
+    }
+
+    /// Its index among all lanes.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// One route of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane {
@@ -44,7 +68,7 @@ pub(super) fn directions(network: &Network) -> impl Iterator<Item = &Vec<LinkId>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ahead {
     /// It enters this link.
-    Link(usize),
+    Link(LinkId),
     /// It arrives at the end of its route.
     End,
     /// Nothing.
@@ -103,9 +127,9 @@ impl Routes {
 
     /// The link at `hop` of the route of this row. `None`: the route is at its end.
     #[inline]
-    pub fn link(&self, row: Row, hop: u8) -> Option<usize> {
+    pub fn link(&self, row: Row, hop: u8) -> Option<LinkId> {
         let link = self.steps[row.0 + usize::from(hop)] & !Self::AHEAD;
-        (link != Self::END).then_some(link as usize)
+        (link != Self::END).then_some(LinkId(link))
     }
 
     /// What can be computed ahead when a packet is on the link at `hop` of the route of this row.
@@ -114,7 +138,7 @@ impl Routes {
         const END_AHEAD: u32 = Routes::END | Routes::AHEAD;
         match self.steps[row.0 + usize::from(hop) + 1] {
             END_AHEAD => Ahead::End,
-            step if step & Self::AHEAD != 0 => Ahead::Link((step & !Self::AHEAD) as usize),
+            step if step & Self::AHEAD != 0 => Ahead::Link(LinkId(step & !Self::AHEAD)),
             _ => Ahead::Nothing,
         }
     }

@@ -2,33 +2,39 @@
 //! arrived.
 
 use super::calendar::Calendar;
-use super::lookahead::{Lookahead, PendingLosses};
+use super::lookahead::Lookahead;
 use super::observation::{Observe, Observed, Unobserved};
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
-use super::routes::{Ahead, Lane, Routes, Row, lanes};
-use crate::flow::interface::{Context, Flow, Place, SharedState};
+use super::routes::{Ahead, Lane, LaneId, Routes, Row, lanes};
+use super::sources::{EndId, Source, Sources};
+use super::time_queue::TimeQueue;
+use crate::flow::dispatch::{AnyFlow, Shared};
+use crate::flow::interface::{Context, Flow, Place};
 use crate::network::{FlowSpec, LinkId, Network};
 use crate::observe::{self, End, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::seed::Stream;
+use std::ops::Range;
 use whimbrel_net::{DropCause, Fate};
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// A run in progress. `F` is a flow, `S` what flows share, `O` reports to an observer.
-pub(crate) struct World<'a, F, S, O> {
+/// A run in progress. `O` reports to an observer.
+pub(crate) struct World<'a, O> {
     pub(super) network: &'a Network,
     pub(super) now: Time,
     pub(super) end: Time,
     pub(super) calendar: Calendar,
     pub(super) pipes: Vec<Pipe>,
     pub(super) polled: Vec<PolledLink>,
-    pub(super) flows: Vec<Entry<F>>,
-    pub(super) shared: S,
-    pending_losses: PendingLosses,
+    pub(super) flows: Vec<Entry<'a>>,
+    pub(super) shared: Shared,
+    /// Losses that were computed ahead and whose time has not come.
+    pending_losses: TimeQueue<(Packet, DropCause)>,
     /// The lanes after the first ones of the flows.
-    further: Vec<Lane>,
+    more_lanes: Vec<Lane>,
+    sources: Sources,
     routes: Routes,
     /// The time that the calendar holds for each end, two for each lane. It may be earlier than the
     /// timer of the end, never later.
@@ -46,10 +52,10 @@ pub(crate) struct World<'a, F, S, O> {
 }
 
 /// A flow, and what the engine knows of it.
-pub(super) struct Entry<F> {
-    pub(super) flow: F,
-    /// Its lanes after the first one: the number of the first of them, and how many there are.
-    further: (usize, usize),
+pub(super) struct Entry<'a> {
+    pub(super) flow: AnyFlow<'a>,
+    /// Its lanes after the first one.
+    more_lanes: Range<usize>,
     start: Time,
     /// When it is still to stop.
     stop: Option<Time>,
@@ -61,33 +67,28 @@ pub(super) struct Entry<F> {
     pub(super) sampled: Bytes,
 }
 
-/// Sources of events: links, two ends for each lane, polled links, the sampler.
-fn slots(links: usize, lanes: usize, polled: usize) -> usize {
-    links + 2 * lanes + polled + 1
-}
-
 /// The longest run with this many directed links and routes of flows.
 pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
     // There are at most as many polled links as links.
-    Calendar::horizon(slots(links, routes, links)).since(Time::ZERO)
+    let sources = Sources {
+        links,
+        lanes: routes,
+        polled: links,
+    };
+    Calendar::horizon(sources.count()).since(Time::ZERO)
 }
 
-impl<'a, S: SharedState, F: Flow<S>> World<'a, F, S, Unobserved> {
-    /// A run of a network. `flow` makes a flow of its index and its lanes.
-    pub fn new(network: &'a Network, shared: S, flow: impl Fn(usize, &[u32]) -> F) -> Self {
-        Self::with(network, shared, flow, Unobserved)
+impl<'a> World<'a, Unobserved> {
+    /// A run of a network.
+    pub fn new(network: &'a Network) -> Self {
+        Self::with(network, Unobserved)
     }
 }
 
-impl<'a, 'o, S: SharedState, F: Flow<S>> World<'a, F, S, Observed<'o>> {
+impl<'a, 'o> World<'a, Observed<'o>> {
     /// The same run; `observer` receives its events.
-    pub fn observed(
-        network: &'a Network,
-        shared: S,
-        flow: impl Fn(usize, &[u32]) -> F,
-        observer: &'o mut dyn Observer,
-    ) -> Self {
-        let mut world = Self::with(network, shared, flow, Observed::new(network, observer));
+    pub fn observed(network: &'a Network, observer: &'o mut dyn Observer) -> Self {
+        let mut world = Self::with(network, Observed::new(network, observer));
         for entry in &mut world.flows {
             entry.flow.observe();
         }
@@ -95,33 +96,34 @@ impl<'a, 'o, S: SharedState, F: Flow<S>> World<'a, F, S, Observed<'o>> {
     }
 }
 
-impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
-    fn with(
-        network: &'a Network,
-        shared: S,
-        flow: impl Fn(usize, &[u32]) -> F,
-        observation: O,
-    ) -> Self {
+impl<'a, O: Observe> World<'a, O> {
+    fn with(network: &'a Network, observation: O) -> Self {
         let links = network.links.len();
-        let further: Vec<Lane> = lanes(network).skip(network.flows.len()).collect();
-        let lanes = network.flows.len() + further.len();
+        let more_lanes: Vec<Lane> = lanes(network).skip(network.flows.len()).collect();
+        let lanes = network.flows.len() + more_lanes.len();
         let polled_sides = PolledLink::of_links(network);
         let pipe = |(i, link)| {
             let seed = Stream::Link.seed(network.seed, i);
             Pipe::new(link, polled_sides[i], seed)
         };
         let polled = PolledLink::all(network);
+        let sources = Sources {
+            links,
+            lanes,
+            polled: polled.len(),
+        };
         let mut world = Self {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(slots(links, lanes, polled.len()), links),
+            calendar: Calendar::new(sources.count(), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
             polled,
             flows: Vec::with_capacity(network.flows.len()),
-            shared,
-            pending_losses: PendingLosses::default(),
-            further,
+            shared: Shared::new(network),
+            pending_losses: TimeQueue::default(),
+            more_lanes,
+            sources,
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * lanes],
             out: Vec::new(),
@@ -132,7 +134,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             observation,
         };
         for (index, spec) in network.flows.iter().enumerate() {
-            world.add_flow(index, spec, &flow);
+            world.add_flow(index, spec);
         }
         match network.sample {
             None => {
@@ -141,8 +143,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 world.routes.look_ahead(&lookahead);
             }
             Some(interval) => {
-                let sampler = world.sampler_slot();
-                world.calendar.set(sampler, Some(Time::ZERO + interval));
+                world.set(Source::Sampler, Some(Time::ZERO + interval));
                 for entry in &mut world.flows {
                     entry.flow.record_episodes();
                 }
@@ -151,16 +152,20 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         world
     }
 
-    fn add_flow(&mut self, index: usize, spec: &FlowSpec, flow: impl Fn(usize, &[u32]) -> F) {
-        let first = self.network.flows.len() + self.further.partition_point(|l| l.flow < index);
-        let count = spec.routes.len() - 1;
-        let further = (first..first + count).map(|lane| lane as u32);
-        let lanes: Vec<u32> = [index as u32].into_iter().chain(further).collect();
-        let flow = flow(index, &lanes);
+    fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
+        let more = self.more_lanes.partition_point(|lane| lane.flow < index);
+        let first = self.network.flows.len() + more;
+        let more_lanes = first..first + spec.routes.len() - 1;
+        let lanes: Vec<u32> = [index]
+            .into_iter()
+            .chain(more_lanes.clone())
+            .map(|lane| lane as u32)
+            .collect();
+        let flow = AnyFlow::new(self.network, index, &lanes);
         self.unfinished += usize::from(flow.can_complete());
         self.flows.push(Entry {
             flow,
-            further: (first, count),
+            more_lanes,
             start: spec.start,
             stop: spec.stop,
             started: false,
@@ -168,15 +173,13 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             samples: Vec::new(),
             sampled: Bytes::ZERO,
         });
-        self.schedule(2 * index, Some(spec.start));
+        self.schedule(EndId::new(LaneId::new(index), End::Near), Some(spec.start));
     }
 
-    fn first_polled_slot(&self) -> usize {
-        self.pipes.len() + self.scheduled.len()
-    }
-
-    fn sampler_slot(&self) -> usize {
-        self.first_polled_slot() + self.polled.len()
+    /// Sets the next event of a source.
+    #[inline]
+    pub(super) fn set(&mut self, source: Source, time: Option<Time>) {
+        self.calendar.set(self.sources.slot(source), time);
     }
 
     /// Plays the run to its end.
@@ -195,8 +198,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     /// The loop of a run. Inlined, so that [`play`](Self::play) has no limit to compare with.
     #[inline(always)]
     fn events_until(&mut self, until: Time) -> bool {
-        let links = self.pipes.len();
-        let (polled, sampler) = (self.first_polled_slot(), self.sampler_slot());
+        let sources = self.sources;
         while let Some((time, slot)) = self.calendar.next() {
             if time > self.end {
                 return true;
@@ -206,18 +208,15 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             }
             self.now = time;
             self.events += 1;
-            if self.pending_losses.are_due(time) {
+            if self.pending_losses.is_due(time) {
                 self.note_losses(time);
             }
             self.observation.release(time);
-            if slot < links {
-                self.on_link(slot);
-            } else if slot < polled {
-                self.on_timer(slot - links);
-            } else if slot < sampler {
-                self.on_polled(slot - polled);
-            } else {
-                self.on_sample(sampler);
+            match sources.source(slot) {
+                Source::Link(link) => self.on_link(link),
+                Source::End(end) => self.on_timer(end),
+                Source::Polled(index) => self.on_polled(index),
+                Source::Sampler => self.on_sample(),
             }
         }
         true
@@ -227,12 +226,12 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
 
     /// A packet leaves a link. The calendar's earliest event is that link's.
     #[inline(always)]
-    fn on_link(&mut self, link: usize) {
-        let pipe = &mut self.pipes[link];
+    fn on_link(&mut self, link: LinkId) {
+        let pipe = &mut self.pipes[link.index()];
         let Some(mut packet) = pipe.leave() else {
             return;
         };
-        self.calendar.set_earliest_link(link, pipe.next());
+        self.calendar.set_earliest_link(link.index(), pipe.next());
         let hop = packet.hop + 1;
         let row = self.routes.row(&packet);
         match self.routes.link(row, hop) {
@@ -247,10 +246,10 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     /// Time and hop are written to the packet where it is kept: a processor waits when it copies
     /// what it has just changed in part.
     #[inline(always)]
-    fn enter(&mut self, at: Time, link: usize, hop: u8, row: Row, packet: &mut Packet) {
+    fn enter(&mut self, at: Time, link: LinkId, hop: u8, row: Row, packet: &mut Packet) {
         let (mut at, mut link, mut hop) = (at, link, hop);
         loop {
-            let pipe = &mut self.pipes[link];
+            let pipe = &mut self.pipes[link.index()];
             let offered = if pipe.is_plain() {
                 pipe.offer_plain(at, packet)
             } else if let Some(polled) = pipe.polled {
@@ -272,7 +271,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 Ahead::End if at <= self.end => return self.arrive(at, packet),
                 Ahead::End | Ahead::Nothing => {
                     if pipe.hold(at, hop, packet) {
-                        self.calendar.set_link(link, at);
+                        self.calendar.set_link(link.index(), at);
                     }
                     return;
                 }
@@ -316,21 +315,19 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                     marked,
                 } => {
                     packet.pass(corrupted, marked);
-                    if self.pipes[link].hold(at, packet.hop, &packet) {
-                        self.calendar.set_link(link, at);
+                    if self.pipes[link.index()].hold(at, packet.hop, &packet) {
+                        self.calendar.set_link(link.index(), at);
                     }
                 }
             }
         }
         self.departed = departed;
-        let slot = self.first_polled_slot() + index;
-        self.calendar.set(slot, self.polled[index].next());
+        self.set(Source::Polled(index), self.polled[index].next());
     }
 
     /// A link drops a packet.
     #[cold]
-    fn on_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
-        let link = LinkId(link as u32);
+    fn on_drop(&mut self, at: Time, link: LinkId, packet: &Packet, cause: DropCause) {
         self.observation
             .lost(at, packet, observe::Fate::Dropped { link, cause });
         if packet.flags.has(Flags::DATA) {
@@ -341,14 +338,14 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
 
     /// The loss counts of the flow of a packet, or of its path.
     fn losses(&mut self, packet: &Packet) -> &mut LossCounts {
-        let Lane { flow, path } = self.lane(packet.lane as usize);
+        let Lane { flow, path } = self.lane(LaneId::of(packet));
         self.flows[flow].flow.losses(path)
     }
 
     /// A packet is lost at `at`. Its flow learns the cause when the clock has reached that time.
     fn on_loss(&mut self, at: Time, packet: &Packet, cause: DropCause) {
         if at > self.now {
-            self.pending_losses.add(at, packet, cause);
+            self.pending_losses.add(at, (*packet, cause));
         } else {
             self.note_loss(packet, cause);
         }
@@ -357,26 +354,26 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     /// The time of some losses has come.
     #[cold]
     fn note_losses(&mut self, now: Time) {
-        while let Some(loss) = self.pending_losses.take(now) {
-            self.note_loss(&loss.packet, loss.cause);
+        while let Some((packet, cause)) = self.pending_losses.take(now) {
+            self.note_loss(&packet, cause);
         }
     }
 
     fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
-        let Lane { flow, path } = self.lane(packet.lane as usize);
+        let Lane { flow, path } = self.lane(LaneId::of(packet));
         let flow = &mut self.flows[flow].flow;
         flow.note_loss(path, packet, cause);
     }
 
     /// The flow of a lane, and the path.
     #[inline]
-    fn lane(&self, lane: usize) -> Lane {
-        match lane.checked_sub(self.flows.len()) {
+    fn lane(&self, lane: LaneId) -> Lane {
+        match lane.index().checked_sub(self.flows.len()) {
             None => Lane {
-                flow: lane,
+                flow: lane.index(),
                 path: 0,
             },
-            Some(further) => self.further[further],
+            Some(more) => self.more_lanes[more],
         }
     }
 
@@ -388,7 +385,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             return;
         }
         self.observation.arrived(at, packet);
-        let Lane { flow: index, path } = self.lane(packet.lane as usize);
+        let Lane { flow: index, path } = self.lane(LaneId::of(packet));
         let end = packet.receiver();
         let sent = self.out.len();
         let entry = &mut self.flows[index];
@@ -400,9 +397,9 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let arrival = entry
             .flow
             .on_arrival(&mut context, Place { path, end }, packet);
-        let several = entry.further.1 > 0;
-        let timer = 2 * packet.lane as usize + end.index();
-        if arrival.due < self.scheduled[timer] {
+        let several = !entry.more_lanes.is_empty();
+        let timer = EndId::new(LaneId::of(packet), end);
+        if arrival.due < self.scheduled[timer.index()] {
             self.schedule(timer, Some(arrival.due));
         }
         if several && end == End::Near {
@@ -421,7 +418,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         self.losses(packet).corrupted += u64::from(packet.flags.has(Flags::DATA));
         // No queue corrupts packets.
         self.on_loss(at, packet, DropCause::Random);
-        let Lane { flow: index, path } = self.lane(packet.lane as usize);
+        let Lane { flow: index, path } = self.lane(LaneId::of(packet));
         let end = packet.receiver();
         let sent = self.out.len();
         let mut context = Context {
@@ -431,7 +428,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         };
         let flow = &mut self.flows[index].flow;
         let due = flow.on_corrupted(&mut context, Place { path, end }, packet);
-        self.reschedule(2 * packet.lane as usize + end.index(), due);
+        self.reschedule(EndId::new(LaneId::of(packet), end), due);
         self.send(at, index, sent);
     }
 
@@ -455,13 +452,13 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             let Some(first) = self.routes.link(row, 0) else {
                 continue;
             };
-            let pipe = &mut self.pipes[first];
+            let pipe = &mut self.pipes[first.index()];
             if pipe.is_plain() && self.routes.ahead(row, 0) == Ahead::Nothing {
                 // Nearly all packets go from the buffer to a link, and stay there.
                 match pipe.offer_plain(packet.at, packet) {
                     Offered::Leaves(at) => {
                         if pipe.hold_in_order(at, 0, packet) {
-                            self.calendar.set_link(first, at);
+                            self.calendar.set_link(first.index(), at);
                         }
                     }
                     Offered::Dropped(cause) => {
@@ -497,38 +494,34 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     /// Makes sure that an end is called no later than `due`. A timer that moved back is looked at
     /// when the old time comes: timers move with every acknowledgment and hardly ever fire.
     #[inline]
-    fn reschedule(&mut self, end: usize, due: Option<Time>) {
-        if due.is_some_and(|due| due < self.scheduled[end]) {
+    fn reschedule(&mut self, end: EndId, due: Option<Time>) {
+        if due.is_some_and(|due| due < self.scheduled[end.index()]) {
             self.schedule(end, due);
         }
     }
 
-    fn schedule(&mut self, end: usize, due: Option<Time>) {
-        self.scheduled[end] = due.unwrap_or(Time::MAX);
-        self.calendar.set(self.pipes.len() + end, due);
+    fn schedule(&mut self, end: EndId, due: Option<Time>) {
+        self.scheduled[end.index()] = due.unwrap_or(Time::MAX);
+        self.set(Source::End(end), due);
     }
 
     /// A call at one path of a flow may have set timers at the near ends of all its paths.
     #[inline(never)]
     fn reschedule_paths(&mut self, index: usize, at: Time) {
-        let (first, count) = self.flows[index].further;
-        for path in 0..=count {
-            let lane = if path == 0 { index } else { first + path - 1 };
+        let lanes = std::iter::once(index).chain(self.flows[index].more_lanes.clone());
+        for (path, lane) in lanes.enumerate() {
             let place = Place {
                 path,
                 end: End::Near,
             };
             let due = self.flows[index].flow.deadline(at, place);
-            self.reschedule(2 * lane, due);
+            self.reschedule(EndId::new(LaneId::new(lane), End::Near), due);
         }
     }
 
-    fn on_timer(&mut self, slot: usize) {
-        let Lane { flow: index, path } = self.lane(slot / 2);
-        let end = match slot % 2 {
-            0 => End::Near,
-            _ => End::Far,
-        };
+    fn on_timer(&mut self, timer: EndId) {
+        let Lane { flow: index, path } = self.lane(timer.lane());
+        let end = timer.end();
         let now = self.now;
         let entry = &mut self.flows[index];
         // A flow starts and stops on the timer of the near end of its first lane.
@@ -556,8 +549,8 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 Some(entry.stop.map_or(due, |stop| due.min(stop)))
             });
         }
-        let several = entry.further.1 > 0;
-        self.schedule(slot, due);
+        let several = !entry.more_lanes.is_empty();
+        self.schedule(timer, due);
         if several {
             self.reschedule_paths(index, now);
         }

@@ -7,7 +7,7 @@
 use super::report::{Ended, Report};
 use crate::engine::packet::Packet;
 use crate::observe::{Content, End, What};
-use crate::outcome::{DestinationOutcome, FlowSample, LossCounts};
+use crate::outcome::{FlowSample, LossCounts};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -121,13 +121,4 @@ pub(crate) trait Flow<S> {
 
     /// Reports the state of each sender whose state changed since the last call.
     fn report_states(&mut self, report: &mut dyn FnMut(usize, What));
-}
-
-/// The state that the flows of a run share.
-pub(crate) trait SharedState {
-    /// Records a sample.
-    fn sample(&mut self, now: Time);
-
-    /// The outcomes of the destination nodes of a run that ended at `end`.
-    fn into_outcomes(self, end: Time) -> Vec<DestinationOutcome>;
 }

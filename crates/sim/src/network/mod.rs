@@ -42,6 +42,14 @@ pub struct Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
+impl LinkId {
+    /// As an index.
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// One direction of a link, and its name.
 #[derive(Debug, Clone)]
 pub struct NamedLink {
