@@ -52,7 +52,7 @@ use whimbrel_units::{Bytes, Duration};
 #[derive(clap::Args)]
 #[command(after_help = "\
 With --json, each line of output is one object with an `event`:
-  listening  address, fingerprint, token (null with --config)
+  listening  address, fingerprint, token_file (null with --config)
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   stored_tree  peer, name (null: DIR itself), files, bytes, seconds, goodput_bps
   sent       peer, name, bytes, seconds, goodput_bps, blake3

@@ -19,6 +19,7 @@
 //! times are limited even after that ([`Limits`]).
 
 mod blocks;
+mod cancel;
 mod client;
 mod connection;
 mod credentials;
@@ -27,6 +28,7 @@ mod error;
 mod file_receiver;
 mod file_sender;
 mod fingerprint;
+mod introduction;
 mod path;
 mod pipe;
 mod random;

@@ -74,6 +74,13 @@ impl FromStr for Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash([u8; 32]);
 
+impl TokenHash {
+    /// What only those can compute who know the token or its hash.
+    pub(crate) fn authenticate(&self, nonce: &[u8]) -> [u8; 32] {
+        *blake3::keyed_hash(&self.0, nonce).as_bytes()
+    }
+}
+
 impl fmt::Display for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "blake3:{}", data_encoding::HEXLOWER.encode(&self.0))

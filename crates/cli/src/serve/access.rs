@@ -43,8 +43,8 @@ impl AccessArgs {
     }
 }
 
-/// Prints how to use the server. The token is secret: it goes to a terminal or, as JSON, to a
-/// program that asked for it, but not into a log.
+/// Prints how to use the server. The token is secret: it goes to a terminal, but not into a log or
+/// to a program, which learn the token's file.
 pub fn announce(
     access: &AccessArgs,
     as_json: bool,
@@ -62,7 +62,7 @@ pub fn announce(
             "event": "listening",
             "address": address.to_string(),
             "fingerprint": fingerprint.to_string(),
-            "token": token,
+            "token_file": token.map(|_| state.join("token")),
         });
         return writeln!(out, "{event}");
     }

@@ -75,9 +75,12 @@ impl PipeClient {
             };
             let connection = &self.session.connection;
             let (_send, mut receive) = framing::request(connection, &request).await?;
-            let number = match framing::read(&mut receive).await? {
-                Message::Accepted { transfer, .. } => transfer,
-                other => return Err(framing::unexpected(other)),
+            let number = loop {
+                match framing::read(&mut receive).await? {
+                    Message::Queued { .. } => {}
+                    Message::Accepted { transfer, .. } => break transfer,
+                    other => return Err(framing::unexpected(other)),
+                }
             };
             let mut writer = PipeWriter::new(connection.clone(), number);
             carry(&mut receive, from, to, &mut writer, &mut reader).await

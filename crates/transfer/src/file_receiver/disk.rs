@@ -6,6 +6,7 @@
 
 use super::Hashes;
 use crate::blocks::{BlockHashes, CHUNK, SubtreeHasher, hash_subtree, subtree};
+use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
@@ -184,6 +185,7 @@ pub(super) fn compare(
     log: u8,
     first: u64,
     count: u32,
+    cancel: &Cancel,
 ) -> Result<Vec<ChainingValue>, Error> {
     // A file of unknown size is longer than what there is of it: no part of it is the root.
     let whole = lock(hashes).size();
@@ -194,6 +196,7 @@ pub(super) fn compare(
         if range.is_empty() {
             break;
         }
+        cancel.check()?;
         if range.end - range.start <= CHUNK {
             found.push(read_hash(partial, whole, &range)?);
             if range.start.is_multiple_of(CHUNK) && range == lock(hashes).range(range.start / CHUNK)
@@ -203,6 +206,7 @@ pub(super) fn compare(
             continue;
         }
         for block in range.start / CHUNK..range.end.div_ceil(CHUNK) {
+            cancel.check()?;
             let part = lock(hashes).range(block);
             let hash = read_hash(partial, whole, &part)?;
             lock(hashes).set(block, Some(hash));
@@ -225,11 +229,17 @@ fn read_hash(partial: &Partial, size: u64, range: &Range<u64>) -> Result<Chainin
 }
 
 /// The hash of the file of `size` bytes. Blocks that are unknown are read.
-pub(super) fn root(partial: &Partial, size: u64, hashes: &Hashes) -> Result<blake3::Hash, Error> {
+pub(super) fn root(
+    partial: &Partial,
+    size: u64,
+    hashes: &Hashes,
+    cancel: &Cancel,
+) -> Result<blake3::Hash, Error> {
     let mut hashes = lock(hashes);
     hashes.resize(size);
     let mut from = 0;
     while let Some(block) = hashes.first_unknown(from) {
+        cancel.check()?;
         let range = hashes.range(block);
         let hash = read_hash(partial, size, &range)?;
         hashes.set(block, Some(hash));

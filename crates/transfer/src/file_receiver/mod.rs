@@ -13,6 +13,7 @@ mod disk;
 mod pack;
 
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
+use crate::cancel::Cancel;
 use crate::connection::framing::{self, Control};
 use crate::connection::routes::{ChunkStream, is_chunk};
 use crate::error::Error;
@@ -55,6 +56,9 @@ pub(crate) struct Receiver {
     pub received: Arc<AtomicU64>,
     /// The transfer fails if no data arrives for this long.
     pub stall: Duration,
+    /// Called with the size that the file reaches before data up to there is taken; an error ends
+    /// the transfer.
+    pub grow: Box<dyn Fn(u64) -> Result<(), Error> + Send + Sync>,
     /// Whether others wait for this transfer's place.
     pub others_wait: Box<dyn Fn() -> bool + Send + Sync>,
 }
@@ -86,9 +90,12 @@ impl Receiver {
         let (requests, mut asked) = mpsc::channel(REQUESTS);
         let (answers, mut answer) = mpsc::channel(4);
         let (partial, known) = (Arc::clone(&self.partial), Arc::clone(&hashes));
+        // Hashing ends with the transfer, however it ends.
+        let cancel = Cancel::default();
+        let (_end, cancelled) = (cancel.on_drop(), cancel.clone());
         let answering = spawn_blocking(move || -> Result<(), Error> {
             while let Some((log, first, count)) = asked.blocking_recv() {
-                let hashes = disk::compare(&partial, &known, log, first, count)?;
+                let hashes = disk::compare(&partial, &known, log, first, count, &cancelled)?;
                 let message = Message::Hashes { log, first, hashes };
                 if answers.blocking_send(message).is_err() {
                     break;
@@ -115,7 +122,7 @@ impl Receiver {
                 }
                 drop(requests.take());
                 disk.finish().await?;
-                return self.verify(finish, hashes).await;
+                return self.verify(finish, hashes, cancel).await;
             }
             tokio::select! {
                 Some((header, stream)) = streams.recv(), if tasks.len() < CHUNKS => {
@@ -127,6 +134,7 @@ impl Receiver {
                     if announced.overlaps(&range) {
                         return Err(Error::Protocol(format!("a duplicate chunk at {}", range.start)));
                     }
+                    (self.grow)(range.end)?;
                     announced.insert(range.clone());
                     if announced.len() > MAX_RANGES {
                         let text = "the file comes in too many separate parts; send it without holes";
@@ -187,14 +195,19 @@ impl Receiver {
     }
 
     /// Hashes what was not hashed on arrival, and compares.
-    async fn verify(&self, finish: Finish, hashes: Hashes) -> Result<Received, Error> {
+    async fn verify(
+        &self,
+        finish: Finish,
+        hashes: Hashes,
+        cancel: Cancel,
+    ) -> Result<Received, Error> {
         let partial = Arc::clone(&self.partial);
         let truncate = self.size.is_none();
         let computed = spawn_blocking(move || {
             if truncate {
                 partial.set_len(finish.size)?;
             }
-            disk::root(&partial, finish.size, &hashes)
+            disk::root(&partial, finish.size, &hashes, &cancel)
         });
         let computed = computed.await.map_err(|_| Error::Stopped)??;
         if computed != finish.hash {

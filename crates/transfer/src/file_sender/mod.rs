@@ -17,6 +17,7 @@ mod small;
 mod source;
 
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
+use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::{close, framing};
 use crate::error::Error;
@@ -170,7 +171,9 @@ impl Sending<'_> {
     /// The hash of the whole source, to compare it with the receiver's file.
     async fn whole(&self) -> Result<Option<Finish>, Error> {
         let source = Arc::clone(self.source);
-        let hashed = spawn_blocking(move || whole(&source));
+        let cancel = Cancel::default();
+        let _end = cancel.on_drop();
+        let hashed = spawn_blocking(move || whole(&source, &cancel));
         let hashed = hashed.await.map_err(|_| Error::Stopped)??;
         Ok(hashed.map(|(size, hash)| Finish {
             size,
@@ -240,7 +243,9 @@ impl Sending<'_> {
                     return Ok(Sent::Changed);
                 }
                 let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
-                let root = spawn_blocking(move || root(&source, &known));
+                let cancel = Cancel::default();
+                let _end = cancel.on_drop();
+                let root = spawn_blocking(move || root(&source, &known, &cancel));
                 let Some((size, hash)) = root.await.map_err(|_| Error::Stopped)?? else {
                     return Ok(Sent::Changed);
                 };
@@ -443,7 +448,11 @@ fn read_chunks(
 
 /// Size and hash of the source, after everything was sent. Blocks whose hash is unknown are read.
 /// `None` if the file has changed.
-fn root(source: &Source, hashes: &Hashes) -> Result<Option<(u64, blake3::Hash)>, Error> {
+fn root(
+    source: &Source,
+    hashes: &Hashes,
+    cancel: &Cancel,
+) -> Result<Option<(u64, blake3::Hash)>, Error> {
     let file = match source {
         Source::Stream(stream) => return Ok(stream.root().map(|hash| (stream.produced(), hash))),
         Source::File(file) => file,
@@ -451,6 +460,7 @@ fn root(source: &Source, hashes: &Hashes) -> Result<Option<(u64, blake3::Hash)>,
     let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
     let mut from = 0;
     while let Some(block) = hashes.first_unknown(from) {
+        cancel.check()?;
         let range = hashes.range(block);
         let Some(data) = source.read(&range)? else {
             return Ok(None);
@@ -466,9 +476,10 @@ fn root(source: &Source, hashes: &Hashes) -> Result<Option<(u64, blake3::Hash)>,
 }
 
 /// Size and hash of the whole source, before anything was sent.
-fn whole(source: &Source) -> Result<Option<(u64, blake3::Hash)>, Error> {
+fn whole(source: &Source, cancel: &Cancel) -> Result<Option<(u64, blake3::Hash)>, Error> {
     root(
         source,
         &Mutex::new(BlockHashes::new(source.size().unwrap_or(0))),
+        cancel,
     )
 }

@@ -3,20 +3,18 @@
 use super::serve::Server;
 use super::session::Peer;
 use super::shared::{OnEvent, Shared};
+use super::shares::Held;
 use super::strangers::Newcomer;
 use super::tcp::Tcp;
 use crate::error::Error;
 use crate::wire::Reason;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use whimbrel_quic::endpoint::Incoming;
-
-/// Connections of authenticated clients that wait for a place, at most.
-const WAITING: usize = 1000;
 
 /// Completes when a stranger must leave.
 pub(super) type Leave = oneshot::Receiver<()>;
@@ -32,10 +30,10 @@ impl Server {
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
         let (stay, leave) = oneshot::channel();
         // TCP's handshake has proved the address.
-        let newcomer = self
-            .shared
-            .strangers()
-            .arrive(address.ip(), true, Instant::now(), || stay);
+        let newcomer =
+            self.shared
+                .strangers()
+                .arrive(address.ip(), true, || false, Instant::now(), || stay);
         let peer = self.peer(newcomer, address, on_event)?;
         Some(peer.serve_tcp(tcp, stream, leave))
     }
@@ -49,10 +47,13 @@ impl Server {
         let address = incoming.remote_address();
         let proven = incoming.remote_address_validated() || !incoming.may_retry();
         let (stay, leave) = oneshot::channel();
-        let newcomer = self
-            .shared
-            .strangers()
-            .arrive(address.ip(), proven, Instant::now(), || stay);
+        let id = incoming.orig_dst_cid();
+        let users = self.shared.users();
+        let known = || id.is_some_and(|id| users.know(&id));
+        let newcomer =
+            self.shared
+                .strangers()
+                .arrive(address.ip(), proven, known, Instant::now(), || stay);
         if let Newcomer::Prove = newcomer {
             incoming.retry().ok();
             return None;
@@ -84,7 +85,7 @@ impl Server {
         let slot = Arc::new(Slot {
             shared: Arc::clone(&shared),
             number,
-            admitted: AtomicBool::new(false),
+            admitted: OnceLock::new(),
         });
         Some(Peer {
             shared,
@@ -101,36 +102,30 @@ pub(super) struct Slot {
     shared: Arc<Shared>,
     /// Its number among the strangers.
     number: u64,
-    admitted: AtomicBool,
+    admitted: OnceLock<Held>,
 }
 
 impl Slot {
-    /// The client is authenticated. Fails if too many are connected.
-    pub fn admit(&self) -> Result<(), Error> {
-        let most = self.shared.limits.connections + WAITING;
-        let open = self.shared.connections.fetch_add(1, Ordering::Relaxed);
-        if open >= most {
-            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+    /// The client is authenticated as `user`. Fails if too many are connected.
+    pub fn admit(&self, user: &str) -> Result<(), Error> {
+        let several = self.shared.users().are_several();
+        let held = self.shared.connections.take(user, several).ok_or_else(|| {
             let text = "too many clients are connected; try again later";
-            return Err(Error::refused(Reason::Busy, text));
-        }
-        self.admitted.store(true, Ordering::Relaxed);
+            Error::refused(Reason::Busy, text)
+        })?;
+        self.admitted.set(held).ok();
         self.shared.strangers().leave(self.number);
         Ok(())
     }
 
     /// Whether the client is authenticated.
     pub fn is_admitted(&self) -> bool {
-        self.admitted.load(Ordering::Relaxed)
+        self.admitted.get().is_some()
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if self.is_admitted() {
-            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
-        } else {
-            self.shared.strangers().leave(self.number);
-        }
+        self.shared.strangers().leave(self.number);
     }
 }

@@ -15,6 +15,9 @@ use tokio::sync::mpsc;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
+/// Periods without data while both sides may hash.
+pub(super) const HASHING: u32 = 5;
+
 impl Session {
     /// Sends a file that the client requests.
     pub(super) async fn get(self, path: Vec<u8>, mut send: SendStream, mut receive: RecvStream) {
@@ -23,7 +26,8 @@ impl Session {
             Ok(path) => path,
             Err(error) => return self.failed(&mut send, None, error).await,
         };
-        match self.send_file(&path, &mut send, &mut receive).await {
+        let sending = self.send_file(&path, &mut send, &mut receive);
+        match self.while_it_moves(HASHING, sending).await {
             Ok((size, hash)) => (self.peer.on_event)(Event::Sent {
                 peer: self.peer.address,
                 name: path,
@@ -148,7 +152,14 @@ impl Session {
         let removed = match &name {
             Ok(path) if self.client.user.rights.remove => {
                 let (storage, path) = (self.client.storage.clone(), path.clone());
-                blocking(move || storage.remove(&path, recursive)).await
+                let (shared, user) = (Arc::clone(&self.peer.shared), Arc::clone(&self.client.user));
+                blocking(move || {
+                    let mut freed = 0;
+                    let removed = storage.remove(&path, recursive, &mut freed);
+                    shared.usage.changed(&user.name, -(freed as i64));
+                    removed
+                })
+                .await
             }
             Ok(_) => {
                 let text = "this token does not permit removing files here";
@@ -158,7 +169,6 @@ impl Session {
         };
         match (removed, name) {
             (Ok(count), Ok(name)) => {
-                self.peer.shared.usage.forget(&self.client.user.name);
                 self.peer
                     .answer(&mut send, &Message::Removed { count })
                     .await;

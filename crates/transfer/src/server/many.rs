@@ -36,7 +36,8 @@ impl Session {
         mut receive: RecvStream,
     ) {
         let started = Instant::now();
-        match self.send_packs(transfer, &mut send, &mut receive).await {
+        let sending = self.send_packs(transfer, &mut send, &mut receive);
+        match self.while_it_moves(1, sending).await {
             Ok((files, bytes)) => (self.peer.on_event)(Event::SentTree {
                 peer: self.peer.address,
                 files,

@@ -17,6 +17,7 @@
 //! | `pipe`, `pipe_target` | one pipe, and what it reaches |
 //! | `discard` | where the data of a probe goes |
 //! | `queue` | places for transfers, and who waits for one |
+//! | `shares` | what one user may hold of all |
 //! | `claims` | which transfer stores which file, and what was stored last |
 //! | `usage` | quotas |
 //! | `counts`, `incoming` | what is counted for metrics, and what arrives |
@@ -38,6 +39,7 @@ mod reset;
 mod serve;
 mod session;
 mod shared;
+mod shares;
 mod strangers;
 mod tcp;
 mod tree;

@@ -56,9 +56,17 @@ impl Session {
         }
         let permitted = &self.client.user.connect;
         let found = (!probe).then(|| find(permitted, requested)).transpose()?;
-        let _permit = shared.pipes.try_acquire().map_err(|_| {
-            Error::refused(Reason::Busy, "too many pipes are open; try again later")
-        })?;
+        let several = shared.users().are_several();
+        let permit = shared.pipes.take(&self.client.user.name, several);
+        if permit.is_none() {
+            let text = "too many pipes are open; try again later";
+            return Err(Error::refused(Reason::Busy, text));
+        }
+        // A probe fills the window as a transfer does.
+        let _place = match probe {
+            true => Some(self.place(send).await?),
+            false => None,
+        };
         let (route, streams) = self
             .routes
             .open(MAX_ROUTES)

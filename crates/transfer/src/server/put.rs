@@ -1,15 +1,17 @@
 //! One file: from the request to the answer.
 
 use super::claims::Key;
+use super::files::HASHING;
 use super::incoming::Entry;
 use super::options::Event;
 use super::request::blocking;
 use super::session::Session;
+use crate::cancel::Cancel;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::{Received, Receiver};
 use crate::path::RemotePath;
-use crate::storage::{Found, Lock, Partial, busy, hash_file};
+use crate::storage::{ENTRY, Found, Lock, Partial, busy, hash_file};
 use crate::wire::{FileTime, Kind, Message, Put, Reason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,7 +79,8 @@ impl Session {
             reason = self.connection.closed() => return Err(close::lost(reason)),
         };
         let claim = claim.ok_or_else(|| busy(path))?;
-        if let Some(found) = self.same(put, path, &key, send, receive).await? {
+        let same = self.same(put, path, &key, send, receive);
+        if let Some(found) = self.while_it_moves(HASHING, same).await? {
             return Ok(found);
         }
         let partial = Arc::new(self.lock(path).await?);
@@ -102,10 +105,16 @@ impl Session {
         }
         received.store(there, Ordering::Relaxed);
         let usage = &shared.usage;
+        let beside = ENTRY + put.metadata.attribute_bytes();
         let reservation = usage
-            .reserve(&self.client, needed, there, Arc::clone(&received))
-            .await?;
-        let max_size = size.unwrap_or(max.min(reservation.left()));
+            .reserve(&self.client, needed + beside, there, Arc::clone(&received))
+            .await;
+        if reservation.is_err() && there == 0 {
+            partial.remove();
+        }
+        let reservation = Arc::new(reservation?);
+        let growing = Arc::clone(&reservation);
+        let max_size = size.unwrap_or(max);
         let (route, streams) = self.route()?;
         let accepted = Message::Accepted {
             transfer: route.transfer,
@@ -123,14 +132,15 @@ impl Session {
             received: Arc::clone(&received),
             started: Instant::now(),
         });
-        let places = Arc::clone(&shared.places);
+        let (places, user) = (Arc::clone(&shared.places), self.client.user.name.clone());
         let receiver = Receiver {
             partial: Arc::clone(&partial),
             size,
             max_size,
             received: Arc::clone(&received),
             stall: shared.limits.stall.into(),
-            others_wait: Box::new(move || places.is_contended()),
+            grow: Box::new(move |reached| growing.grow(reached + beside)),
+            others_wait: Box::new(move || places.is_contended(&user)),
         };
         let complete = tokio::select! {
             complete = receiver.run(send, receive, streams) => complete,
@@ -162,7 +172,8 @@ impl Session {
             blocking(move || {
                 let replaced = storage.look_up(&path)?;
                 partial.store(&path, &metadata)?;
-                reservation.stored(complete.size, replaced.map_or(0, |found| found.size));
+                let replaced = replaced.map_or(0, |found| found.size + ENTRY);
+                reservation.stored(complete.size + beside, replaced);
                 Ok(())
             })
             .await?;
@@ -214,8 +225,10 @@ impl Session {
                 Message::Refused(refusal) => return Err(Error::Refused(refusal)),
                 _ => return Err(Error::Protocol("an unexpected message".to_owned())),
             };
-            let (storage, path) = (storage.clone(), path.clone());
-            let hash = blocking(move || hash_file(&storage.open_file(&path)?, found.size)).await?;
+            let (storage, path, cancel) = (storage.clone(), path.clone(), Cancel::default());
+            let _end = cancel.on_drop();
+            let hashing = move || hash_file(&storage.open_file(&path)?, found.size, &cancel);
+            let hash = blocking(hashing).await?;
             if finish.size == found.size && hash == finish.hash {
                 return Ok(Some(Received {
                     size: found.size,

@@ -1,13 +1,14 @@
 //! Places for transfers, and the queue of those that wait for one.
 
-use std::collections::VecDeque;
+use super::shares::share;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// Requests that wait, at most.
 const WAITING: usize = 1000;
 
-/// The places. First come, first served.
+/// The places. First come, first served, but no user takes the share of others.
 #[derive(Debug)]
 pub(super) struct Places {
     max: usize,
@@ -17,14 +18,36 @@ pub(super) struct Places {
 
 #[derive(Debug, Default)]
 struct State {
-    used: usize,
+    used: HashMap<String, usize>,
     next: u64,
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    user: String,
+    /// What this user may hold.
+    share: usize,
+}
+
+impl State {
+    fn of(&self, user: &str) -> usize {
+        self.used.get(user).copied().unwrap_or(0)
+    }
+
+    /// The number of the request whose turn it is.
+    fn turn(&self, max: usize) -> Option<u64> {
+        let free = self.used.values().sum::<usize>() < max;
+        let mut waiting = self.waiting.iter().filter(|_| free);
+        let first = waiting.find(|waiting| self.of(&waiting.user) < waiting.share);
+        first.map(|waiting| waiting.number)
+    }
 }
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Places>);
+pub(super) struct Place(Arc<Places>, String);
 
 /// A number in the queue; dropped, it leaves the queue.
 struct Ticket<'a> {
@@ -46,26 +69,34 @@ impl Places {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a request waits.
-    pub fn is_contended(&self) -> bool {
-        !self.lock().waiting.is_empty()
+    /// Whether a request waits that could have a place of `user`.
+    pub fn is_contended(&self, user: &str) -> bool {
+        let state = self.lock();
+        let could = |w: &Waiting| w.user == user || state.of(&w.user) < w.share;
+        state.waiting.iter().any(could)
     }
 
-    /// Waits for a place. The position in the queue is sent to `position` whenever it changes; 1 is
-    /// the next. `None` if too many wait. Cancel safe.
-    pub async fn take(self: &Arc<Self>, position: &watch::Sender<u32>) -> Option<Place> {
+    /// Waits for a place for `user`, one of `several` or not. The position in the queue is sent to
+    /// `position` whenever it changes; 1 is the next. `None` if too many wait. Cancel safe.
+    pub async fn take(
+        self: &Arc<Self>,
+        user: &str,
+        several: bool,
+        position: &watch::Sender<u32>,
+    ) -> Option<Place> {
         let ticket = {
             let mut state = self.lock();
-            if state.used < self.max && state.waiting.is_empty() {
-                state.used += 1;
-                return Some(Place(Arc::clone(self)));
-            }
-            if state.waiting.len() >= WAITING {
+            let own = state.waiting.iter().filter(|w| w.user == user).count();
+            if state.waiting.len() >= WAITING || own >= share(WAITING, several) {
                 return None;
             }
             let number = state.next;
             state.next += 1;
-            state.waiting.push_back(number);
+            state.waiting.push_back(Waiting {
+                number,
+                user: user.to_owned(),
+                share: share(self.max, several),
+            });
             Ticket {
                 places: self,
                 number,
@@ -75,14 +106,14 @@ impl Places {
         loop {
             {
                 let mut state = self.lock();
-                let ahead = state.waiting.iter().position(|n| *n == ticket.number);
-                let ahead = ahead.unwrap_or(0);
-                if ahead == 0 && state.used < self.max {
-                    state.used += 1;
+                if state.turn(self.max) == Some(ticket.number) {
+                    *state.used.entry(user.to_owned()).or_insert(0) += 1;
                     drop(state);
-                    return Some(Place(Arc::clone(self)));
+                    return Some(Place(Arc::clone(self), user.to_owned()));
                 }
-                let now = ahead as u32 + 1;
+                let number = ticket.number;
+                let ahead = state.waiting.iter().position(|w| w.number == number);
+                let now = ahead.unwrap_or(0) as u32 + 1;
                 position.send_if_modified(|shown| std::mem::replace(shown, now) != now);
             }
             if changes.changed().await.is_err() {
@@ -94,14 +125,20 @@ impl Places {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.places.lock().waiting.retain(|n| *n != self.number);
+        let number = self.number;
+        self.places.lock().waiting.retain(|w| w.number != number);
         self.places.changes.send_replace(());
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.lock().used -= 1;
+        let mut state = self.0.lock();
+        if let Some(own) = state.used.get_mut(&self.1) {
+            *own -= 1;
+        }
+        state.used.retain(|_, own| *own > 0);
+        drop(state);
         self.0.changes.send_replace(());
     }
 }
@@ -119,16 +156,16 @@ mod tests {
         let shown = || watch::Sender::new(0);
         let mut cx = Context::from_waker(Waker::noop());
         let (a, b, c) = (shown(), shown(), shown());
-        let Poll::Ready(Some(first)) = pin!(places.take(&a)).poll(&mut cx) else {
+        let Poll::Ready(Some(first)) = pin!(places.take("u", false, &a)).poll(&mut cx) else {
             panic!("a free place")
         };
-        let mut second = Box::pin(places.take(&b));
-        let mut third = pin!(places.take(&c));
+        let mut second = Box::pin(places.take("u", false, &b));
+        let mut third = pin!(places.take("u", false, &c));
         assert!(
             second.as_mut().poll(&mut cx).is_pending() && third.as_mut().poll(&mut cx).is_pending()
         );
         assert_eq!((*b.borrow(), *c.borrow()), (1, 2));
-        assert!(places.is_contended());
+        assert!(places.is_contended("u"));
         drop(first);
         assert!(
             third.as_mut().poll(&mut cx).is_pending(),
@@ -138,8 +175,25 @@ mod tests {
         let Poll::Ready(Some(place)) = third.as_mut().poll(&mut cx) else {
             panic!("the other one left")
         };
-        assert!(!places.is_contended());
+        assert!(!places.is_contended("u"));
         drop(place);
-        assert!(pin!(places.take(&a)).poll(&mut cx).is_ready());
+        assert!(pin!(places.take("u", false, &a)).poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn a_user_that_takes_its_share_keeps_nobody_else_waiting() {
+        let places = Places::new(4);
+        let position = watch::Sender::new(0);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut hoard: Vec<_> = (0..9)
+            .map(|_| Box::pin(places.take("a", true, &position)))
+            .collect();
+        let mut held: Vec<_> = hoard.iter_mut().map(|t| t.as_mut().poll(&mut cx)).collect();
+        assert_eq!(held.iter().filter(|t| t.is_ready()).count(), 2);
+        assert!(places.is_contended("a") && !places.is_contended("b"));
+        for _ in 0..2 {
+            held.push(pin!(places.take("b", true, &position)).poll(&mut cx));
+        }
+        assert_eq!(held.iter().filter(|t| t.is_ready()).count(), 4);
     }
 }

@@ -5,8 +5,13 @@ use crate::connection::routes::{ChunkStream, Route};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::Reason;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
+use tokio::time::{Instant, interval_at};
+
+/// A connection must carry so much while others wait for its place, bytes per second.
+const SLOWEST: u64 = 1 << 10;
 
 /// Runs work that blocks.
 pub(super) async fn blocking<T: Send + 'static>(
@@ -59,5 +64,39 @@ impl Session {
         }
         let text = "this token does not permit reading files here";
         Err(Error::refused(Reason::Rights, text))
+    }
+
+    /// Runs a transfer that has a place. It ends if almost nothing is carried in `periods` times the
+    /// limit for stalls while others wait for its place.
+    pub(super) async fn while_it_moves<T>(
+        &self,
+        periods: u32,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let shared = &self.peer.shared;
+        let period = Duration::from(shared.limits.stall) * periods;
+        let least = (SLOWEST as f64 * period.as_secs_f64()) as u64;
+        let carried = || {
+            let stats = self.connection.stats();
+            stats.udp_rx.bytes + stats.udp_tx.bytes
+        };
+        // The bytes at the last look, if it had its place then.
+        let mut before = None;
+        let mut ticks = interval_at(Instant::now() + period, period);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                result = &mut work => return result,
+                _ = ticks.tick() => {
+                    let now = self.has_place().then(carried);
+                    let moved = std::mem::replace(&mut before, now).zip(now);
+                    let slow = moved.is_some_and(|(before, now)| now.saturating_sub(before) < least);
+                    if slow && shared.places.is_contended(&self.client.user.name) {
+                        let text = "almost no data moves and others wait";
+                        return Err(Error::refused(Reason::Stalled, text));
+                    }
+                }
+            }
+        }
     }
 }

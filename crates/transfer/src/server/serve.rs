@@ -6,6 +6,7 @@ use super::options::{Event, ServeOptions};
 use super::queue::Places;
 use super::reset::endpoint_config;
 use super::shared::{OnEvent, Shared};
+use super::shares::Shares;
 use super::strangers;
 use super::tcp::{self, Tcp};
 use super::usage::Usage;
@@ -17,11 +18,9 @@ use crate::error::Error;
 use crate::storage::{Side, Storage, StorageOptions};
 use noq_proto::{ServerConfig, VarInt};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{self, Endpoint};
@@ -29,6 +28,8 @@ use whimbrel_quic::{Factory, SharedNode};
 
 /// Ports that are tried until one is free for both UDP and TCP.
 const FREE_PORTS: u32 = 16;
+/// Connections of authenticated clients that wait for a place, at most.
+const WAITING: usize = 1000;
 /// Maximum number of pipes of all clients.
 const MAX_PIPES: usize = 256;
 
@@ -112,14 +113,14 @@ impl Server {
             limits,
             strangers: Mutex::default(),
             counts: Counters::default(),
-            connections: AtomicUsize::new(0),
+            connections: Shares::new(limits.connections + WAITING),
             node,
             incoming: Arc::default(),
             places: Places::new(limits.connections),
             claims: Arc::default(),
             usage: Usage::default(),
             directories: Mutex::default(),
-            pipes: Semaphore::new(MAX_PIPES),
+            pipes: Shares::new(MAX_PIPES),
         });
         Ok(Self {
             endpoint,
@@ -153,7 +154,7 @@ impl Server {
     /// What the server has counted.
     pub fn counts(&self) -> Counts {
         let strangers = self.shared.strangers().len();
-        let clients = self.shared.connections.load(Ordering::Relaxed);
+        let clients = self.shared.connections.len();
         self.shared.counts.at(strangers, clients)
     }
 

@@ -212,7 +212,7 @@ impl Peer {
             return Err(Error::refused(Reason::Version, text));
         }
         let storage = self.shared.storage_of(&user)?;
-        self.slot.admit()?;
+        self.slot.admit(&user.name)?;
         Ok(Client { user, storage })
     }
 
@@ -299,6 +299,12 @@ impl Session {
         });
     }
 
+    /// Whether the connection has a place, and does not wait for one.
+    pub fn has_place(&self) -> bool {
+        let place = self.place.try_lock();
+        place.is_ok_and(|place| place.strong_count() > 0)
+    }
+
     /// A place among the transfers, which all transfers of a connection share. The client learns
     /// how many wait before it.
     pub async fn place(&self, send: &mut SendStream) -> Result<Arc<Place>, Error> {
@@ -307,7 +313,11 @@ impl Session {
             return Ok(place);
         }
         let (position, mut positions) = watch::channel(0);
-        let taking = self.peer.shared.places.take(&position);
+        let shared = &self.peer.shared;
+        let several = shared.users().are_several();
+        let taking = shared
+            .places
+            .take(&self.client.user.name, several, &position);
         tokio::pin!(taking);
         let taken = loop {
             tokio::select! {

@@ -5,6 +5,7 @@ use super::counts::Counters;
 use super::incoming::List;
 use super::options::{Event, Limits};
 use super::queue::Places;
+use super::shares::Shares;
 use super::strangers::Strangers;
 use super::usage::Usage;
 use super::users::{User, Users};
@@ -13,9 +14,8 @@ use crate::error::Error;
 use crate::storage::Storage;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use whimbrel_quic::SharedNode;
 
 /// What a server does with an event.
@@ -28,7 +28,8 @@ pub(super) struct Shared {
     pub limits: Limits,
     pub strangers: Mutex<Strangers<oneshot::Sender<()>>>,
     pub counts: Counters,
-    pub connections: AtomicUsize,
+    /// Connections of authenticated clients.
+    pub connections: Arc<Shares>,
     /// Where the flows that share by priority arrive.
     pub node: SharedNode,
     pub incoming: Arc<List>,
@@ -38,7 +39,7 @@ pub(super) struct Shared {
     /// Directories of users below the server's.
     pub directories: Mutex<HashMap<PathBuf, Storage>>,
     /// Pipes that may be opened.
-    pub pipes: Semaphore,
+    pub pipes: Arc<Shares>,
 }
 
 impl std::fmt::Debug for Shared {

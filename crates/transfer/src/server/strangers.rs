@@ -3,13 +3,16 @@
 //! Anybody can connect, so strangers have places of their own: however many there are, they take
 //! none from those who have shown a token. When all places are taken, a newcomer replaces the
 //! oldest stranger of the network that has the most, so one address cannot keep another one out. A
-//! client with the token needs its place for two or three round trips.
+//! client with the token needs its place for two or three round trips. A newcomer whose first packet
+//! shows that it has a token is displaced by such newcomers only: strangers at its own address,
+//! however many and however fast they come, do not keep it out.
 //!
 //! A token has 160 bits and cannot be guessed. An address from which many wrong ones come is
 //! therefore slowed down, which saves the server work, but never shut out: behind it there may be
 //! others, with the right one. A packet that is ignored is sent again by QUIC, so a client behind
 //! such an address waits for its turn.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -18,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) const PLACES: usize = 128;
 /// Maximum number of strangers of one network.
 const OF_ONE_NETWORK: usize = 16;
+/// With this many strangers in a network, it matters who has a token.
+const CROWD: usize = 4;
 /// With this many strangers, each must prove that it receives packets at its address first.
 const UNPROVEN: usize = 16;
 /// Number of wrong tokens in [`MEMORY`] after which a network is slowed down.
@@ -33,9 +38,17 @@ const MAX_NETWORKS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
     /// In the order of their arrival.
-    present: BTreeMap<u64, (IpAddr, T)>,
+    present: BTreeMap<u64, Stranger<T>>,
     next: u64,
     wrong: HashMap<IpAddr, Wrong>,
+}
+
+#[derive(Debug)]
+struct Stranger<T> {
+    network: IpAddr,
+    /// Its first packet shows that it has a token.
+    known: bool,
+    of: T,
 }
 
 /// The wrong tokens of a network.
@@ -69,11 +82,13 @@ impl<T> Default for Strangers<T> {
 }
 
 impl<T> Strangers<T> {
-    /// A client wants to connect. `proven`: it receives packets at its address.
+    /// A client wants to connect. `proven`: it receives packets at its address. `known` finds out
+    /// whether its first packet shows that it has a token, and is called only if that matters.
     pub fn arrive(
         &mut self,
         address: IpAddr,
         proven: bool,
+        known: impl FnOnce() -> bool,
         now: Instant,
         of: impl FnOnce() -> T,
     ) -> Newcomer<T> {
@@ -82,18 +97,30 @@ impl<T> Strangers<T> {
         if !proven && (slow || self.present.len() >= UNPROVEN) {
             return Newcomer::Prove;
         }
-        if slow && let Some(wrong) = self.wrong.get_mut(&network) {
+        let neighbours = self.present.values().filter(|s| s.network == network);
+        let known = (slow || neighbours.count() >= CROWD) && known();
+        if slow
+            && !known
+            && let Some(wrong) = self.wrong.get_mut(&network)
+        {
             if wrong.let_in.is_some_and(|at| now < at + SLOW) {
                 return Newcomer::Ignore;
             }
             wrong.let_in = Some(now);
         }
-        let leaves = self.must_leave(network);
+        let Some(leaves) = self.must_leave(network, known) else {
+            return Newcomer::Ignore;
+        };
         let evicted = leaves.and_then(|number| self.present.remove(&number));
         let number = self.next;
         self.next += 1;
-        self.present.insert(number, (network, of()));
-        Newcomer::Accept(number, evicted.map(|(_, of)| of))
+        let stranger = Stranger {
+            network,
+            known,
+            of: of(),
+        };
+        self.present.insert(number, stranger);
+        Newcomer::Accept(number, evicted.map(|stranger| stranger.of))
     }
 
     /// A stranger has shown a token, or its connection has ended. Nothing happens if it had to
@@ -133,24 +160,27 @@ impl<T> Strangers<T> {
         })
     }
 
-    /// Who must leave so that there is a place for one of `network`.
-    fn must_leave(&self, network: IpAddr) -> Option<u64> {
-        let mut of = HashMap::<IpAddr, (usize, u64)>::new();
-        for (number, (network, _)) in &self.present {
-            of.entry(*network).or_insert((0, *number)).0 += 1;
+    /// Which stranger must leave so that there is a place for one of `network`: `Some(None)` if none
+    /// must, `None` if none may.
+    fn must_leave(&self, network: IpAddr, known: bool) -> Option<Option<u64>> {
+        // For each network how many there are, and the first to leave: the oldest that is not known.
+        let mut of = HashMap::<IpAddr, (usize, (bool, u64))>::new();
+        for (number, stranger) in &self.present {
+            let this = (stranger.known, *number);
+            let (count, first) = of.entry(stranger.network).or_insert((0, this));
+            (*count, *first) = (*count + 1, this.min(*first));
         }
-        let (own, oldest) = of.get(&network).copied().unwrap_or_default();
-        if own >= OF_ONE_NETWORK {
-            return Some(oldest);
-        }
-        if self.present.len() < PLACES {
-            return None;
-        }
-        // The oldest one of the network with the most; of several such networks the oldest of all.
-        let (_, oldest) = of
-            .into_values()
-            .min_by_key(|(count, oldest)| (std::cmp::Reverse(*count), *oldest))?;
-        Some(oldest)
+        let own = of.get(&network).copied();
+        let leaves = match own.filter(|(count, _)| *count >= OF_ONE_NETWORK) {
+            Some(own) => own.1,
+            None if self.present.len() < PLACES => return Some(None),
+            // Of the network with the most; of several such networks the first of all.
+            None => {
+                let most = |(count, first): &(usize, (bool, u64))| (Reverse(*count), *first);
+                of.into_values().min_by_key(most)?.1
+            }
+        };
+        (known || !leaves.0).then_some(Some(leaves.1))
     }
 }
 
@@ -172,7 +202,7 @@ mod tests {
     }
 
     fn arrive(strangers: &mut Strangers<u32>, address: IpAddr, now: Instant) -> Option<u64> {
-        match strangers.arrive(address, true, now, || 0) {
+        match strangers.arrive(address, true, || false, now, || 0) {
             Newcomer::Accept(number, _) => Some(number),
             Newcomer::Prove | Newcomer::Ignore => None,
         }
@@ -205,6 +235,34 @@ mod tests {
     }
 
     #[test]
+    fn strangers_at_its_own_address_do_not_displace_who_has_a_token() {
+        let (mut strangers, now) = (Strangers::default(), Instant::now());
+        for _ in 0..64 {
+            arrive(&mut strangers, v4(1), now);
+        }
+        let honest = match strangers.arrive(v4(1), true, || true, now, || 0) {
+            Newcomer::Accept(number, _) => number,
+            other => panic!("{other:?}"),
+        };
+        for _ in 0..10_000 {
+            arrive(&mut strangers, v4(1), now);
+            strangers.record_wrong_token(v4(1), now);
+        }
+        assert!(strangers.present.contains_key(&honest));
+        // Nor do wrong tokens slow it down.
+        let again = strangers.arrive(v4(1), true, || true, now, || 0);
+        assert!(matches!(again, Newcomer::Accept(..)));
+        assert_eq!(strangers.len(), OF_ONE_NETWORK);
+        // As many as there are places displace each other.
+        for _ in 0..100 {
+            let again = strangers.arrive(v4(1), true, || true, now, || 0);
+            assert!(matches!(again, Newcomer::Accept(..)));
+        }
+        assert_eq!(arrive(&mut strangers, v4(1), now), None);
+        assert_eq!(strangers.len(), OF_ONE_NETWORK);
+    }
+
+    #[test]
     fn when_all_places_are_taken_the_largest_network_gives_one() {
         let (mut strangers, now) = (Strangers::default(), Instant::now());
         let hostile = (PLACES / OF_ONE_NETWORK) as u8;
@@ -224,13 +282,13 @@ mod tests {
     fn many_strangers_must_prove_their_addresses() {
         let (mut strangers, now) = (Strangers::<()>::default(), Instant::now());
         for n in 0..UNPROVEN {
-            let accepted = strangers.arrive(v4(n as u8), false, now, || ());
+            let accepted = strangers.arrive(v4(n as u8), false, || false, now, || ());
             assert_eq!(accepted, Newcomer::Accept(n as u64, None));
         }
-        let forged = strangers.arrive(v4(200), false, now, || ());
+        let forged = strangers.arrive(v4(200), false, || false, now, || ());
         assert_eq!(forged, Newcomer::Prove);
         assert!(matches!(
-            strangers.arrive(v4(200), true, now, || ()),
+            strangers.arrive(v4(200), true, || false, now, || ()),
             Newcomer::Accept(..)
         ));
     }
@@ -243,7 +301,7 @@ mod tests {
             strangers.record_wrong_token(v4(1), now);
         }
         assert_eq!(
-            strangers.arrive(v4(1), false, now, || 0),
+            strangers.arrive(v4(1), false, || false, now, || 0),
             Newcomer::Prove,
             "slow"
         );
@@ -273,7 +331,7 @@ mod tests {
                     strangers.leave(number);
                 }
                 prop_assert!(strangers.len() <= PLACES);
-                let of = strangers.present.values().filter(|(a, _)| *a == v4(n)).count();
+                let of = strangers.present.values().filter(|s| s.network == v4(n)).count();
                 prop_assert!(of <= OF_ONE_NETWORK);
             }
         }

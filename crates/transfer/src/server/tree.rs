@@ -4,13 +4,15 @@ use super::options::Event;
 use super::request::{base, below, blocking};
 use super::session::Session;
 use super::shared::Shared;
+use super::usage::Reservation;
+use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::read_pack;
 use crate::path::RemotePath;
 use crate::ranges::RangeSet;
-use crate::storage::{Directories, Listed, Stage, Staged};
+use crate::storage::{Directories, ENTRY, Listed, Stage, Staged, hash_file};
 use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -18,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::interval;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 
 /// Packs that are read at once, 64 MiB; the others wait in the connection's window.
@@ -29,14 +30,14 @@ const WRITERS: usize = 4;
 const WRITTEN: usize = 64;
 /// Answers that wait to be sent.
 const ANSWERS: usize = 64;
-/// A connection must deliver so much while others wait for its place, bytes per second.
-const SLOWEST: u64 = 1 << 10;
 
 /// A pack whose files are written but have no names yet.
 struct Written {
     pack: u64,
     files: Vec<(u32, Staged)>,
     failures: Vec<Failure>,
+    /// Room for the files, until they are counted as stored.
+    reserved: Reservation,
 }
 
 /// What a tree has stored.
@@ -55,10 +56,8 @@ impl Session {
             Err(error) => return self.failed(&mut send, None, error).await,
         };
         let count = Arc::new(Count::default());
-        match self
-            .packs(base.clone(), &count, &mut send, &mut receive)
-            .await
-        {
+        let packs = self.packs(base.clone(), &count, &mut send, &mut receive);
+        match self.while_it_moves(1, packs).await {
             Ok(finish) => {
                 let bytes = count.bytes.load(Ordering::Relaxed);
                 let hash = finish.hash;
@@ -118,11 +117,14 @@ impl Session {
             })
         };
         let mut committer = Some(committer);
+        let cancel = Cancel::default();
+        let _end = cancel.on_drop();
         let (checks, to_check) = mpsc::channel::<Vec<CheckedFile>>(ANSWERS);
         let checker = {
             let (storage, base, answers) =
                 (self.client.storage.clone(), base.clone(), answers.clone());
-            spawn_blocking(move || check_all(&storage, base.as_ref(), to_check, &answers))
+            let cancel = cancel.clone();
+            spawn_blocking(move || check_all(&storage, base.as_ref(), to_check, &answers, &cancel))
         };
         let mut written = Some(written);
         let mut packs: JoinSet<Result<(), Error>> = JoinSet::new();
@@ -131,9 +133,6 @@ impl Session {
         let mut seen = RangeSet::default();
         let mut packed = 0u64;
         let mut finish: Option<Finish> = None;
-        let mut watch = interval(self.peer.shared.limits.stall.into());
-        watch.tick().await;
-        let mut received = self.connection.stats().udp_rx.bytes;
         loop {
             if let Some(finish) = finish
                 && packed >= finish.chunks
@@ -179,15 +178,6 @@ impl Session {
                     Message::Finish(announced) => finish = Some(announced),
                     _ => return Err(Error::Protocol("an unexpected message".to_owned())),
                 },
-                _ = watch.tick() => {
-                    let now = self.connection.stats().udp_rx.bytes;
-                    let least = SLOWEST * self.peer.shared.limits.stall.as_secs_f64() as u64;
-                    let slow = now.saturating_sub(std::mem::replace(&mut received, now)) < least;
-                    if slow && self.peer.shared.places.is_contended() {
-                        let text = "almost no data arrives and others wait";
-                        return Err(Error::refused(Reason::Stalled, text));
-                    }
-                }
                 reason = self.connection.closed() => return Err(close::lost(reason)),
             }
         }
@@ -206,7 +196,8 @@ impl Session {
         storage.check_space(content.len() as u64)?;
         let shared: &Shared = &self.peer.shared;
         // What is stored in the end is counted when it has its name.
-        let needed = content.len() as u64;
+        let entries = PackReader::open(content.clone()).map_or(0, Iterator::count);
+        let needed = content.len() as u64 + entries as u64 * ENTRY;
         let reserved = shared
             .usage
             .reserve(&self.client, needed, 0, Arc::default())
@@ -237,10 +228,10 @@ impl Session {
                 pack,
                 files,
                 failures,
+                reserved,
             })
         });
         let done = done.await?;
-        drop(reserved);
         written.send(done).await.map_err(|_| Error::Stopped)
     }
 }
@@ -278,6 +269,7 @@ fn commit(
                     }),
                 }
             }
+            drop(pack.reserved);
             let message = packed(pack.pack, pack.failures);
             if answers.blocking_send(message).is_err() {
                 return;
@@ -303,6 +295,7 @@ fn check_all(
     base: Option<&RemotePath>,
     mut questions: mpsc::Receiver<Vec<CheckedFile>>,
     answers: &mpsc::Sender<Message>,
+    cancel: &Cancel,
 ) {
     let mut directories = Directories::new();
     while let Some(files) = questions.blocking_recv() {
@@ -315,7 +308,7 @@ fn check_all(
             match file.hash {
                 Some(hash) => {
                     let opened = storage.open_file(&path).ok()?;
-                    let own = crate::storage::hash_file(&opened, found.size).ok()?;
+                    let own = hash_file(&opened, found.size, cancel).ok()?;
                     (*own.as_bytes() == hash).then_some(())
                 }
                 None => (file.modified == Some(found.modified)).then_some(()),

@@ -5,7 +5,7 @@ use super::session::Client;
 use crate::error::Error;
 use crate::wire::Reason;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use whimbrel_units::Bytes;
 
@@ -17,10 +17,11 @@ pub(super) struct Usage(Mutex<HashMap<String, Arc<AtomicI64>>>);
 #[derive(Debug)]
 pub(super) struct Reservation {
     used: Option<(Arc<AtomicI64>, u64)>,
-    reserved: i64,
+    reserved: AtomicI64,
     /// Bytes of the file on disk, and how many there were at the beginning.
     received: Arc<AtomicU64>,
     there: u64,
+    stored: AtomicBool,
 }
 
 impl Usage {
@@ -33,27 +34,18 @@ impl Usage {
         there: u64,
         received: Arc<AtomicU64>,
     ) -> Result<Reservation, Error> {
-        let mut reservation = Reservation {
-            used: None,
-            reserved: 0,
+        let used = match client.user.quota {
+            Some(quota) => Some((self.of(client).await?, quota)),
+            None => None,
+        };
+        let reservation = Reservation {
+            used,
+            reserved: AtomicI64::new(0),
             received,
             there,
+            stored: AtomicBool::new(false),
         };
-        let Some(quota) = client.user.quota else {
-            return Ok(reservation);
-        };
-        let used = self.of(client).await?;
-        let needed = i64::try_from(needed).unwrap_or(i64::MAX >> 1);
-        let after = used
-            .fetch_add(needed, Ordering::Relaxed)
-            .saturating_add(needed);
-        reservation.reserved = needed;
-        reservation.used = Some((used, quota));
-        if after > i64::try_from(quota).unwrap_or(i64::MAX) {
-            let (quota, left) = (Bytes::new(quota), Bytes::new(reservation.left()));
-            let text = format!("your files may take {quota}, of which {left} are left");
-            return Err(Error::refused(Reason::Quota, text));
-        }
+        reservation.raise(needed)?;
         Ok(reservation)
     }
 
@@ -74,12 +66,6 @@ impl Usage {
         Ok(Arc::clone(entry))
     }
 
-    /// What the user stores is counted again when it is needed next.
-    pub fn forget(&self, user: &str) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.remove(user);
-    }
-
     /// So many bytes are stored more (or less) than before.
     pub fn changed(&self, user: &str, by: i64) {
         let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,30 +76,49 @@ impl Usage {
 }
 
 impl Reservation {
-    /// Bytes that the user may store beyond what is reserved.
-    pub fn left(&self) -> u64 {
-        let Some((used, quota)) = &self.used else {
-            return u64::MAX;
-        };
-        let others = used.load(Ordering::Relaxed) - self.reserved;
-        quota.saturating_sub(u64::try_from(others).unwrap_or(0))
+    /// Reserves what a file of `size` bytes needs beside its bytes on disk, if that is more than is
+    /// reserved.
+    pub fn grow(&self, size: u64) -> Result<(), Error> {
+        self.raise(size.saturating_sub(self.there))
     }
 
-    /// The file is stored, and replaced one of `replaced` bytes.
-    pub fn stored(mut self, size: u64, replaced: u64) {
-        let grown = size as i64 - self.there as i64 - replaced as i64;
-        if let Some((used, _)) = self.used.take() {
-            used.fetch_add(grown - self.reserved, Ordering::Relaxed);
+    fn raise(&self, needed: u64) -> Result<(), Error> {
+        let Some((used, quota)) = &self.used else {
+            return Ok(());
+        };
+        let needed = i64::try_from(needed).unwrap_or(i64::MAX >> 1);
+        let before = self.reserved.fetch_max(needed, Ordering::Relaxed);
+        let more = (needed - before).max(0);
+        let others = used.fetch_add(more, Ordering::Relaxed);
+        if more > 0 && others.saturating_add(more) > i64::try_from(*quota).unwrap_or(i64::MAX) {
+            let left = quota.saturating_sub(u64::try_from(others).unwrap_or(0));
+            let (quota, left) = (Bytes::new(*quota), Bytes::new(left));
+            let text = format!("your files may take {quota}, of which {left} are left");
+            return Err(Error::refused(Reason::Quota, text));
+        }
+        Ok(())
+    }
+
+    /// The file is stored and takes `size`, and replaced one that took `replaced` bytes.
+    pub fn stored(&self, size: u64, replaced: u64) {
+        self.settle(size as i64 - self.there as i64 - replaced as i64);
+    }
+
+    /// So much is on disk now, and nothing is reserved any more.
+    fn settle(&self, grown: i64) {
+        if self.stored.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some((used, _)) = &self.used {
+            let reserved = self.reserved.load(Ordering::Relaxed);
+            used.fetch_add(grown - reserved, Ordering::Relaxed);
         }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some((used, _)) = self.used.take() {
-            let received = self.received.load(Ordering::Relaxed);
-            let grown = received.saturating_sub(self.there) as i64;
-            used.fetch_add(grown - self.reserved, Ordering::Relaxed);
-        }
+        let received = self.received.load(Ordering::Relaxed);
+        self.settle(received.saturating_sub(self.there) as i64);
     }
 }

@@ -3,7 +3,7 @@
 use super::partial::is_partial;
 use super::resolve::open_directory;
 use super::stage::is_stage;
-use super::{Found, Storage};
+use super::{ENTRY, Found, Storage};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Entry, Kind, Reason, Refusal, Remote, Unread};
@@ -110,11 +110,17 @@ impl Storage {
     }
 
     /// Removes what is at a path; with `recursive` also a directory that is not empty. Returns the
-    /// number of files and directories removed.
-    pub fn remove(&self, path: &RemotePath, recursive: bool) -> Result<u64, Error> {
+    /// number of files and directories removed, and adds what they took to `freed`, also if it
+    /// fails in the middle.
+    pub fn remove(
+        &self,
+        path: &RemotePath,
+        recursive: bool,
+        freed: &mut u64,
+    ) -> Result<u64, Error> {
         let parent = self.parent(path, false)?.ok_or_else(|| missing(path))?;
         let mut count = 0;
-        let removed = remove(&parent, path.file_name(), recursive, &mut count);
+        let removed = remove(&parent, path.file_name(), recursive, &mut count, freed);
         removed.map_err(|e| match e {
             Errno::NOENT => missing(path),
             Errno::NOTEMPTY | Errno::EXIST => {
@@ -192,10 +198,21 @@ fn names(directory: &File) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-fn remove(parent: &File, name: &OsStr, recursive: bool, count: &mut u64) -> Result<(), Errno> {
+fn remove(
+    parent: &File,
+    name: &OsStr,
+    recursive: bool,
+    count: &mut u64,
+    freed: &mut u64,
+) -> Result<(), Errno> {
+    let found = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
+    let size = found.map_or(0, |stat| {
+        let blocks = (stat.st_blocks as u64).saturating_mul(512).max(1);
+        ENTRY + Found::of(&stat).size.min(blocks)
+    });
     match unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) => {
-            *count += 1;
+            (*count, *freed) = (*count + 1, *freed + size);
             return Ok(());
         }
         Err(Errno::ISDIR | Errno::PERM) => {}
@@ -205,10 +222,10 @@ fn remove(parent: &File, name: &OsStr, recursive: bool, count: &mut u64) -> Resu
         let directory = open_directory(parent, name)?;
         // Those that the server is using remain, and with them their directory.
         for below in names(&directory)?.into_iter().filter(|name| !is_own(name)) {
-            remove(&directory, OsStr::from_bytes(&below), true, count)?;
+            remove(&directory, OsStr::from_bytes(&below), true, count, freed)?;
         }
     }
     unlinkat(parent, name, AtFlags::REMOVEDIR)?;
-    *count += 1;
+    (*count, *freed) = (*count + 1, *freed + size);
     Ok(())
 }

@@ -19,11 +19,14 @@ mod stage;
 
 pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
+use resolve::attribute_bytes;
 pub(crate) use resolve::{Found, attributes};
+pub(crate) use space::ENTRY;
 pub use space::KeepFree;
 pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
+use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::path::RESERVED;
 use crate::path::RemotePath;
@@ -181,7 +184,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Bytes that the files in the directory have, incomplete ones included.
+    /// Bytes that the files in the directory take, incomplete ones included.
     pub fn used(&self) -> u64 {
         let mut used = 0;
         let mut folders = vec![self.path.clone()];
@@ -190,14 +193,12 @@ impl Storage {
                 continue;
             };
             for entry in entries.flatten() {
-                match entry.metadata() {
-                    Ok(m) if m.is_dir() => folders.push(entry.path()),
-                    Ok(m) if m.is_file() => {
-                        use std::os::unix::fs::MetadataExt;
-                        // Sparse files count by what they take.
-                        used += m.len().min(m.blocks().saturating_mul(512).max(1));
-                    }
-                    _ => {}
+                let Ok(metadata) = entry.metadata() else {
+                    continue;
+                };
+                used += space::taken(&metadata) + attribute_bytes(&entry.path());
+                if metadata.is_dir() {
+                    folders.push(entry.path());
                 }
             }
         }
@@ -268,10 +269,11 @@ fn is_same(directory: &File, name: &str, inode: u64) -> bool {
 }
 
 /// The hash of a file.
-pub(crate) fn hash_file(file: &std::fs::File, size: u64) -> Result<blake3::Hash, Error> {
+pub(crate) fn hash_file(file: &File, size: u64, cancel: &Cancel) -> Result<blake3::Hash, Error> {
     let mut hashes = BlockHashes::new(size);
     let mut buffer = Vec::new();
     for block in 0..hashes.count() {
+        cancel.check()?;
         let range = hashes.range(block);
         buffer.resize((range.end - range.start) as usize, 0);
         file.read_exact_at(&mut buffer, block * CHUNK)

@@ -248,3 +248,26 @@ pub(crate) fn busy(path: &RemotePath) -> Error {
     let text = format!("another transfer stores `{path}` at the moment; try again later");
     Error::refused(Reason::Busy, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{KeepFree, StorageOptions};
+    use super::*;
+    use crate::scratch_directory::ScratchDirectory;
+
+    #[test]
+    fn space_is_kept_free_from_the_first_byte_on() {
+        let scratch = ScratchDirectory::new();
+        let options = StorageOptions {
+            keep_free: KeepFree::Bytes(whimbrel_units::Bytes::new(1 << 60)),
+            ..StorageOptions::default()
+        };
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        let path = RemotePath::new("a").expect("a path");
+        let Lock::Ours(partial) = storage.partial("u", &path).expect("created") else {
+            panic!("locked")
+        };
+        let error = partial.write_at(b"x", 0).expect_err("no space");
+        assert_eq!(error.for_peer().reason, Reason::DiskFull, "{error}");
+    }
+}

@@ -5,13 +5,14 @@ use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Attribute, FileTime, Kind, MAX_ATTRIBUTES, MAX_VALUE, Metadata, Reason};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, fsync, mkdirat,
-    openat, statat,
+    AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, fsync, lgetxattr,
+    llistxattr, mkdirat, openat, statat,
 };
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is at a path.
@@ -194,6 +195,19 @@ pub(crate) fn attributes(file: impl AsFd) -> Vec<Attribute> {
         .filter_map(value)
         .take(MAX_ATTRIBUTES)
         .collect()
+}
+
+/// Bytes of the extended attributes at a path in the namespace `user`.
+pub(super) fn attribute_bytes(path: &Path) -> u64 {
+    let mut names = vec![0; 64 << 10];
+    let length = llistxattr(path, &mut names[..]).unwrap_or(0);
+    let names = names[..length].split(|b| *b == 0);
+    let names = names.filter(|name| name.starts_with(b"user."));
+    let bytes = |name: &[u8]| {
+        let value = lgetxattr(path, name, &mut vec![0u8; 64 << 10][..]).unwrap_or(0);
+        (name.len() + value) as u64
+    };
+    names.map(bytes).sum()
 }
 
 /// Sets extended attributes; a file system without them is no error.

@@ -4,7 +4,23 @@ use super::{Side, Storage};
 use crate::error::Error;
 use crate::wire::Reason;
 use rustix::fs::fstatvfs;
+use std::os::unix::fs::MetadataExt;
 use whimbrel_units::Bytes;
+
+/// What each file, directory and link counts beside its content, bytes: empty ones take space, too.
+pub(crate) const ENTRY: u64 = 512;
+
+/// What a file, directory or link counts without its extended attributes. Sparse files count by
+/// what they take.
+pub(super) fn taken(metadata: &std::fs::Metadata) -> u64 {
+    let content = match metadata.is_file() {
+        true => metadata
+            .len()
+            .min(metadata.blocks().saturating_mul(512).max(1)),
+        false => 0,
+    };
+    content + ENTRY
+}
 
 /// What of the disk transfers never use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

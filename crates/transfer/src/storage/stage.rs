@@ -5,7 +5,7 @@
 
 use super::partial::set_modified;
 use super::resolve::{open_directory, set_attributes};
-use super::{Found, Storage, is_own_name, random_name};
+use super::{ENTRY, Found, Storage, is_own_name, random_name};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Kind, Metadata, PackEntry, Reason};
@@ -48,7 +48,8 @@ pub(crate) struct Staged {
     name: String,
     path: RemotePath,
     bytes: u64,
-    /// Bytes of the file that it replaces.
+    /// What it counts against a quota, and what the file counts that it replaces.
+    taken: u64,
     replaced: u64,
 }
 
@@ -60,7 +61,7 @@ impl Staged {
 
     /// Bytes that the directory has more when the file is stored.
     pub fn growth(&self) -> i64 {
-        self.bytes as i64 - self.replaced as i64
+        self.taken as i64 - self.replaced as i64
     }
 }
 
@@ -211,7 +212,8 @@ impl Stage {
             name,
             path: path.clone(),
             bytes: entry.content.len() as u64,
-            replaced: replaced.map_or(0, |found| found.size),
+            taken: entry.content.len() as u64 + ENTRY + entry.metadata.attribute_bytes(),
+            replaced: replaced.map_or(0, |found| found.size + ENTRY),
         }))
     }
 

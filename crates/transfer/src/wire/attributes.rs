@@ -72,6 +72,12 @@ impl Metadata {
         }
     }
 
+    /// Bytes of the extended attributes.
+    pub fn attribute_bytes(&self) -> u64 {
+        let bytes = |attribute: &Attribute| (attribute.name.len() + attribute.value.len()) as u64;
+        self.attributes.iter().map(bytes).sum()
+    }
+
     /// Whether all values are within their limits.
     pub(super) fn is_valid(&self) -> bool {
         let is_valid = |attribute: &Attribute| {

@@ -379,3 +379,31 @@ async fn random_bytes_are_refused() {
     }
     still_serves(&scratch, service).await;
 }
+
+/// Hashing that nobody waits for any more ends at once, and with it the server.
+#[test]
+fn hashing_ends_with_its_transfer() {
+    let scratch = ScratchDirectory::new();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let service = Service::start(&scratch);
+        let raw = RawClient::connect(&service).await;
+        // It takes no space, and half a minute to hash.
+        let (mut send, mut receive) = raw.put("sparse", 16 << 30).await;
+        accepted(&mut receive).await;
+        for log in [16, 44] {
+            let (first, count) = (0, 1);
+            let request = Message::HashRequest { log, first, count };
+            send.write_all(&request.encode()).await.expect("written");
+        }
+        let Message::Hashes { log: 16, .. } = read_message(&mut receive).await else {
+            panic!("no hashes")
+        };
+        raw.connection.close(VarInt::from_u32(0), b"");
+        service.stop().await;
+    });
+    let stopped = std::time::Instant::now();
+    drop(runtime);
+    let took = stopped.elapsed();
+    assert!(took < std::time::Duration::from_secs(3), "{took:?}");
+}

@@ -1,13 +1,15 @@
 //! What users may do and store, and extended attributes.
 
 use crate::common::{ScratchDirectory, Service, limits, remove, upload};
+use futures::future::join_all;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::future::pending;
 use std::path::PathBuf;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, TokenEntry, User, Users};
 use whimbrel_transfer::{
-    Error, GetOptions, Outcome, Reason, RemotePath, SendOptions, ServeOptions, Token, get,
+    Error, GetOptions, Limits, Outcome, Reason, RemotePath, SendOptions, SendSource, ServeOptions,
+    Token, get,
 };
 
 const ALL: Rights = Rights {
@@ -166,5 +168,102 @@ async fn extended_attributes_arrive_where_asked() {
     let length = getxattr(stored("with"), "user.origin", &mut value).expect("kept");
     assert_eq!(&value[..length], b"camera 7");
     assert!(getxattr(stored("without"), "user.origin", &mut value).is_err());
+    service.stop().await;
+}
+
+/// Streams, whose sizes nobody knows before their end, share a quota while they arrive.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_at_once_keep_the_quota() {
+    let scratch = ScratchDirectory::new();
+    let alice = token();
+    let service = serve(&scratch, [user("alice", &[&alice], ALL, Some(3_000_000))]);
+    let file = scratch.file("data", 2_000_000);
+    let sending = (0..6).map(|n| {
+        let mut options = service.options(&file);
+        options.client.token = alice.clone();
+        options.source = SendSource::stream(std::fs::File::open(&file).expect("a file"));
+        options.name = Some(format!("stream-{n}"));
+        upload(options)
+    });
+    let results = join_all(sending).await;
+    assert!(results.iter().filter(|result| result.is_ok()).count() <= 1);
+    let stored = service
+        .directory
+        .join("alice")
+        .read_dir()
+        .expect("a directory");
+    let bytes: u64 = stored
+        .map(|e| e.expect("an entry").metadata().expect("there").len())
+        .sum();
+    assert!(bytes <= 3_000_000, "{bytes}");
+    service.stop().await;
+}
+
+/// Files without content, and what is removed in between, do not get around a quota.
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_files_and_removals_keep_the_quota() {
+    let scratch = ScratchDirectory::new();
+    let alice = token();
+    let service = serve(&scratch, [user("alice", &[&alice], ALL, Some(5_000))]);
+    let options = |file: &PathBuf| {
+        let mut options = service.options(file);
+        options.client.token = alice.clone();
+        options
+    };
+    let mut stored = 0;
+    for n in 0..30 {
+        let file = scratch.file(&format!("empty-{n}"), 0);
+        match upload(options(&file)).await {
+            Ok(_) => stored += 1,
+            Err(error) => assert_eq!(reason(&error), Some(Reason::Quota), "{error}"),
+        }
+    }
+    assert!((1..10).contains(&stored), "{stored}");
+    let any = options(&scratch.path().join("empty-0")).client;
+    remove(any, name("empty-0"), false).await.expect("removed");
+    for (n, fits) in [(40, true), (41, false)] {
+        let file = scratch.file(&format!("empty-{n}"), 0);
+        assert_eq!(upload(options(&file)).await.is_ok(), fits, "{n}");
+    }
+    service.stop().await;
+}
+
+/// One user's slow transfers take half of the places at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_takes_all_places_leaves_some_to_others() {
+    let scratch = ScratchDirectory::new();
+    let (alice, bob) = (token(), token());
+    let users = [
+        user("alice", &[&alice], ALL, None),
+        user("bob", &[&bob], ALL, None),
+    ];
+    let options = ServeOptions {
+        users: Some(Users::new(users)),
+        limits: Limits {
+            connections: 4,
+            ..limits()
+        },
+        ..ServeOptions::new(scratch.subdirectory("stored"), ([127, 0, 0, 1], 0).into())
+    };
+    let service = Service::of(&scratch, options);
+    let mut hoard = tokio::task::JoinSet::new();
+    for n in 0..8 {
+        let mut options = service.options(&scratch.file(&format!("slow-{n}"), 2_000_000));
+        options.client.token = alice.clone();
+        options.bandwidth = Some(whimbrel_units::Rate::from_bits_per_sec(16_000));
+        hoard.spawn(upload(options));
+    }
+    let arriving = async {
+        while service.server.receiving().transfers.len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::common::TEST_TIMEOUT, arriving)
+        .await
+        .expect("two of them are served");
+    let mut options = service.options(&scratch.file("quick", 100_000));
+    options.client.token = bob;
+    upload(options).await.expect("bob is served");
+    hoard.shutdown().await;
     service.stop().await;
 }

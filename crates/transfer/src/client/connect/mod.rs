@@ -23,8 +23,9 @@ use crate::credentials::identity::SERVER_NAME;
 use crate::credentials::tls;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::introduction;
 use failure::Failure;
-use noq_proto::{ClientConfig, EndpointConfig, TransportConfig};
+use noq_proto::{ClientConfig, ConnectionId, EndpointConfig, TransportConfig};
 use race::{Failed, Lost};
 use small_packets::Answer;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -119,7 +120,10 @@ impl<'a> Dial<'a> {
     ) -> Result<Connected, Failed<Failure, Error>> {
         let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
         let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
-        let config = ClientConfig::new(Arc::new(crypto));
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        let id = introduction::connection_id(&self.options.token);
+        let id = ConnectionId::new(&id.map_err(|e| local(&e))?);
+        config.initial_dst_cid_provider(Arc::new(move || id));
         let prepared = factory.client(config, self.transport.clone(), self.options.priority);
         let endpoint = open(address).map_err(|e| local(&e))?;
         let mut connecting = endpoint

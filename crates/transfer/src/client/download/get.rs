@@ -5,6 +5,7 @@
 
 use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};
+use crate::cancel::Cancel;
 use crate::client::attempts::{Attempts, Task};
 use crate::client::listing::{Listing, entries};
 use crate::client::options::{ClientOptions, Measurement};
@@ -457,8 +458,10 @@ async fn exchange(
                 Message::Finish(finish) => finish,
                 other => return Err(framing::unexpected(other)),
             };
-            let (storage, local) = (storage.clone(), item.local.clone());
-            let hash = spawn_blocking(move || hash_file(&storage.open_file(&local)?, size));
+            let (storage, local, cancel) = (storage.clone(), item.local.clone(), Cancel::default());
+            let _end = cancel.on_drop();
+            let hash =
+                spawn_blocking(move || hash_file(&storage.open_file(&local)?, size, &cancel));
             if hash
                 .await
                 .map_err(|_| Error::Stopped)?
@@ -510,6 +513,7 @@ async fn receive_file(
         max_size: size,
         received: Arc::default(),
         stall: STALL,
+        grow: Box::new(|_| Ok(())),
         others_wait: Box::new(|| false),
     };
     let received = Arc::clone(&receiver.received);

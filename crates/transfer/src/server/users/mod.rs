@@ -2,6 +2,7 @@
 
 mod target;
 
+use crate::introduction;
 use crate::token::Token;
 use crate::token::TokenHash;
 use std::collections::{BTreeMap, HashMap};
@@ -108,6 +109,20 @@ impl Users {
             }
         }
         Self { by_token }
+    }
+
+    /// Whether a client with the token of a user chose this connection ID.
+    pub(crate) fn know(&self, id: &[u8]) -> bool {
+        self.by_token
+            .keys()
+            .any(|hash| introduction::is_of(id, hash))
+    }
+
+    /// Whether there is more than one user.
+    pub fn are_several(&self) -> bool {
+        let mut names = self.by_token.values().map(|(user, _)| &user.name);
+        let first = names.next();
+        names.any(|name| Some(name) != first)
     }
 
     /// The user with this token at the time `now`. Only hashes are compared, so the time that it

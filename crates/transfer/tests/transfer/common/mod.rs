@@ -10,6 +10,7 @@ pub mod raw;
 pub(crate) use scratch_directory::ScratchDirectory;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -33,6 +34,7 @@ pub struct Service {
     pub identity: Identity,
     pub address: SocketAddr,
     pub events: mpsc::UnboundedReceiver<Event>,
+    pub server: Arc<Server>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
@@ -129,13 +131,14 @@ impl Service {
                 bound => Some(bound),
             }
         });
-        let server = bound.expect("a free port").expect("a server");
+        let server = Arc::new(bound.expect("a free port").expect("a server"));
+        let running = Arc::clone(&server);
         let address = server.local_addr().expect("bound");
         let (stop, stopped) = oneshot::channel();
         let (sender, events) = mpsc::unbounded_channel();
         let serving = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or_default() };
-            server
+            running
                 .run(move |event| drop(sender.send(event)), stopped)
                 .await;
         });
@@ -144,6 +147,7 @@ impl Service {
             identity,
             address,
             events,
+            server,
             stop,
             serving,
         }
