@@ -134,21 +134,6 @@ fn show(
     writeln!(out)
 }
 
-/// Parses a controller for Linux TCP.
-///
-/// # Errors
-/// If there is no such controller, or TCP cannot carry it.
-pub fn for_linux(text: &str) -> Result<Spec, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    match spec.entry().is_fed_bursts() {
-        false => Ok(spec),
-        true => Err(format!(
-            "`{spec}` sends bursts, which TCP cannot do: use it with `whimbrel send`, or choose \
-             another controller of `whimbrel controllers`, such as `cubic`"
-        )),
-    }
-}
-
 fn parameter_line(parameter: &Parameter) -> String {
     let Parameter {
         name,

@@ -1,35 +1,28 @@
 //! `whimbrel demo`: one real file over one emulated path with several controllers, beside the
 //! simulator's prediction for the same path. The transport is QUIC, or Linux TCP.
 
-pub mod host;
-pub mod measure;
-pub mod output;
 mod paper;
-pub mod predict;
-mod show;
-mod tcp;
-pub mod trust;
-
-pub use tcp::{DemoEndArgs, run as run_end};
 
 use crate::failure::BadInput;
+use crate::real::{self, RACE};
 use anyhow::Context;
+use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_net::Queue;
+use whimbrel_report::figures::{Racer, race};
 use whimbrel_study::path::fraction;
-use whimbrel_study::prediction::Transfer;
+use whimbrel_study::real::algorithm::for_tcp;
+use whimbrel_study::real::{Carrier, Length, Measurement, Order, RUNS, Row, Trial};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
-
-/// The largest file that a controller sends when `--size` does not set one.
-const LARGEST: Bytes = Bytes::new(64 << 20);
 
 /// Race controllers over an emulated lossy path with a real file
 ///
-/// Sends a file with each controller, all at the same time, each through its own `whimbrel link`,
-/// from `whimbrel send` to `whimbrel serve`: real QUIC packets, real sockets. Verifies every copy.
+/// Sends a file with each controller, all at the same time, each over a path of its own, as
+/// `whimbrel send` does to `whimbrel serve`: real QUIC packets, real sockets. Verifies every copy.
 /// The table shows each measurement beside the simulator's prediction for the same path, and says
 /// when a measurement cannot be trusted. If the system does not allow network namespaces, only the
 /// prediction is made.
@@ -107,81 +100,34 @@ pub struct DemoArgs {
     json: bool,
 }
 
-/// Whose code of an algorithm runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Implementation {
-    /// The kernel's.
-    Kernel,
-    /// Whimbrel's.
-    Whimbrel,
-}
-
-impl Implementation {
-    /// Whose code of an algorithm runs: over TCP the kernel's, if the kernel has the algorithm.
-    pub fn of(controller: &Spec, tcp: bool) -> Self {
-        match tcp && whimbrel_link::kernel_has(&controller.to_string()) {
-            true => Self::Kernel,
-            false => Self::Whimbrel,
-        }
-    }
-
-    /// `kernel` or `whimbrel`, for JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::Whimbrel => "whimbrel",
-        }
-    }
-}
-
-impl DemoArgs {
-    /// Whose code of this algorithm runs.
-    fn implementation(&self, controller: &Spec) -> Implementation {
-        Implementation::of(controller, self.tcp)
-    }
-}
-
-/// One transfer: a file over a path under a controller.
-pub struct Trial<'a> {
-    /// Path, algorithm and transport.
-    pub transfer: Transfer<'a>,
-    /// Of the random losses.
-    pub seed: u64,
-    /// Whose code of the algorithm runs.
-    pub implementation: Implementation,
-}
-
-/// The buffer size of a demonstration's path.
-pub const QUEUE: Queue = Queue::Bdp(1.0);
-
 impl DemoArgs {
     /// The transfer of a controller.
-    fn trial<'a>(&self, controller: &'a Spec) -> Trial<'a> {
+    fn trial(&self, controller: &Spec) -> Trial {
         Trial {
-            transfer: Transfer {
-                rate: self.rate,
-                rtt: self.rtt,
-                queue: QUEUE,
-                loss: self.loss,
-                outages: &[],
-                controller,
-                tcp: self.tcp,
+            rate: self.rate,
+            rtt: self.rtt,
+            queue: Queue::Bdp(1.0),
+            loss: self.loss,
+            outages: Vec::new(),
+            carrier: match self.tcp {
+                true => Carrier::Tcp,
+                false => Carrier::Quic,
             },
+            controller: controller.clone(),
+            length: self.size.map_or(Length::Time(self.time), Length::Size),
             seed: self.seed,
-            implementation: self.implementation(controller),
+            runs: RUNS,
         }
     }
-}
 
-/// All results of one controller.
-struct Contestant {
-    controller: Spec,
-    implementation: Implementation,
-    prediction: predict::Prediction,
-    /// `Err`: why there is no measurement.
-    measurement: Result<measure::Measurement, String>,
-    /// Reasons not to trust the measurement.
-    warnings: Vec<String>,
+    /// The path in words.
+    fn path(&self) -> String {
+        let transport = if self.tcp { "Linux TCP, " } else { "" };
+        let Self {
+            rate, rtt, loss, ..
+        } = self;
+        format!("{transport}{rate}, RTT {rtt}, {loss} random loss, buffer 1 BDP")
+    }
 }
 
 /// Predicts, measures, compares.
@@ -189,46 +135,93 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.paper.is_some() {
         return paper::run(&args);
     }
-    if args.size.is_some_and(Bytes::is_zero) {
-        return Err(
-            BadInput::new("--size: an empty file shows nothing; write e.g. `8 MiB`").into(),
-        );
+    let too_small = [
+        (
+            args.size.is_some_and(Bytes::is_zero),
+            "--size: an empty file shows nothing; write e.g. `8 MiB`",
+        ),
+        (
+            args.time.is_zero(),
+            "--time: must be above zero; write e.g. `45 s`",
+        ),
+        (
+            args.rate == Rate::ZERO,
+            "--rate: nothing moves at zero; write e.g. `50 Mbit/s`",
+        ),
+    ];
+    if let Some((_, why)) = too_small.iter().find(|(wrong, _)| *wrong) {
+        return Err(BadInput::new(why).into());
     }
-    if args.time.is_zero() {
-        return Err(BadInput::new("--time: must be above zero; write e.g. `45 s`").into());
+    let trials = args.controllers.iter().map(|spec| args.trial(spec));
+    let trials: Vec<Trial> = trials.collect();
+    if let Some(wrong) = trials.iter().find(|t| !t.carrier.carries(&t.controller)) {
+        for_tcp(&wrong.controller.to_string()).map_err(BadInput::new)?;
     }
-    if args.rate == Rate::ZERO {
-        return Err(BadInput::new("--rate: nothing moves at zero; write e.g. `50 Mbit/s`").into());
-    }
-    let predictions = predict::all(&args)?;
-    let race = measure::all(&args, &predictions)?;
-    let contestants: Vec<Contestant> = args
-        .controllers
-        .iter()
-        .zip(predictions)
-        .zip(race.measurements)
-        .map(|((controller, prediction), measurement)| Contestant {
-            warnings: match &measurement {
-                Ok(measured) => trust::warnings(measured, &prediction, args.rtt, &race.host),
-                Err(_) => Vec::new(),
-            },
-            controller: controller.clone(),
-            implementation: args.implementation(controller),
-            prediction,
-            measurement,
-        })
-        .collect();
-    if let Some(path) = &args.picture {
-        let svg = show::picture(&args, &contestants)?;
-        fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    let rows = real::run(trials, Order::AtOnce)?;
+    if let Some(file) = &args.picture {
+        picture(file, &args.path(), args.rate, &rows)?;
     }
     if args.json {
-        show::json(&args, &contestants)?;
+        let contestants = rows.iter().map(|row| real::json("predicted", row));
+        let whole = json!({
+            "transport": if args.tcp { "tcp" } else { "quic" },
+            "rate_bps": args.rate.as_bits_per_sec(),
+            "rtt_ms": args.rtt.as_millis_f64(),
+            "loss": args.loss.get(),
+            "bytes": args.size.map(Bytes::get),
+            "seed": args.seed,
+            "contestants": contestants.collect::<Vec<Value>>(),
+        });
+        writeln!(io::stdout(), "{whole:#}")?;
     } else {
-        show::table(&args, &contestants)?;
+        let columns = match args.tcp {
+            // Whose code of an algorithm runs.
+            true => [&RACE[..1], &[1], &RACE[1..]].concat(),
+            false => RACE.to_vec(),
+        };
+        real::table(&args.path(), &columns, &rows)?;
+        if let Some(sentence) = compared(&rows) {
+            writeln!(io::stdout(), "{sentence}")?;
+        }
     }
-    // Without the rights to make a path, the prediction alone is a success. A transfer that failed
-    // on a path is not.
-    let broken = contestants.iter().any(|c| c.measurement.is_err());
-    Ok(ExitCode::from(u8::from(broken && race.path_allowed)))
+    Ok(real::status(rows.iter()))
+}
+
+/// The summary: `cerl is 30 times as fast as cubic`, of the measured goodput where all have been
+/// measured, else of the predicted.
+fn compared(rows: &[Row]) -> Option<String> {
+    let all = rows.iter().all(|row| row.measured.is_ok());
+    let word = if all { "" } else { "predicted to be " };
+    let goodput = |row: &Row| match all {
+        true => row.goodput_bps(),
+        false => row.predicted.goodput_bps,
+    };
+    let ranked = || rows.iter().map(|row| (&row.trial.controller, goodput(row)));
+    let (slowest, low) = ranked().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (fastest, high) = ranked().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let times = high / low;
+    (times >= 1.05).then(|| format!("{fastest} is {word}{times:.1} times as fast as {slowest}"))
+}
+
+/// Draws data delivered over time.
+fn picture<'a>(
+    file: &Path,
+    title: &str,
+    rate: Rate,
+    rows: impl IntoIterator<Item = &'a Row>,
+) -> anyhow::Result<()> {
+    let racer = |row: &Row| Racer {
+        protocol: row.trial.controller.to_string(),
+        measured: row
+            .measured
+            .as_ref()
+            .map_or_else(|_| Vec::new(), Measurement::delivered),
+        predicted: row.predicted.delivered.clone(),
+    };
+    let racers: Vec<Racer> = rows.into_iter().map(racer).collect();
+    let figure = race(title, rate, &racers);
+    let figure =
+        figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
+    fs::write(file, whimbrel_report::svg(&[figure]))
+        .with_context(|| format!("cannot write {}", file.display()))
 }

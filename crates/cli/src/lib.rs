@@ -21,6 +21,7 @@ mod priority;
 mod progress;
 mod provenance;
 mod rank;
+mod real;
 mod remote_files;
 mod reproduce;
 mod run_scenario;
@@ -102,8 +103,6 @@ enum Command {
     Link(Box<link::LinkArgs>),
     Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
-    #[command(hide = true)]
-    DemoEnd(demo::DemoEndArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -135,7 +134,6 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),
-        Command::DemoEnd(args) => demo::run_end(args),
         Command::Completions(args) => shell::completions::<Cli>(&args),
         Command::Man(args) => shell::man::<Cli>(&args),
     };

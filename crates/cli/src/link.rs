@@ -1,18 +1,15 @@
 //! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the
 //! programs, and shows the statistics of the path.
 
-mod congestion;
 mod connections;
 mod direction;
 mod scenario;
 mod show;
 mod watch;
 
-use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag};
 use anyhow::Context;
-use congestion::{Congestion, Registered};
 use direction::{Forward, Reverse};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,6 +20,7 @@ use whimbrel_cc::Spec;
 use whimbrel_link::{LinkError, LossLog, Options, PathSpec, Prepared, Program};
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
+use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
 /// Run a program behind an emulated path
@@ -136,7 +134,7 @@ pub struct LinkArgs {
     tcp: Option<String>,
     /// TCP congestion control of both ends: always Whimbrel's; see `whimbrel controllers`. Shows
     /// each connection at the end, and compares the decisions of a loss classifier with the truth
-    #[arg(long, value_name = "CONTROLLER", value_parser = for_linux, conflicts_with = "tcp")]
+    #[arg(long, value_name = "CONTROLLER", value_parser = for_tcp, conflicts_with = "tcp")]
     controller: Option<Spec>,
     /// TCP of both ends negotiates ECN, so that a managed queue may mark its packets [default: as
     /// the host]
@@ -168,7 +166,13 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         Some(file) => scenario::path(file, args.link.as_deref(), args.seed)?,
         None => path(&args)?,
     };
-    let congestion = Congestion::choose(args.tcp.as_deref(), args.controller.as_ref())?;
+    let congestion = match (&args.controller, &args.tcp) {
+        (Some(spec), _) => Congestion::Whimbrel(spec.clone()),
+        (None, Some(name)) => {
+            Congestion::named(name).map_err(|why| BadInput::new(format!("--tcp {why}")))?
+        }
+        (None, None) => Congestion::Host,
+    };
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
     let lost = args.lost.as_deref().map(create).transpose()?;
@@ -243,10 +247,8 @@ fn register(congestion: Congestion, options: &mut Options) -> anyhow::Result<Opt
             Ok(None)
         }
         Congestion::Whimbrel(spec) => {
-            let registered = Registered::new(spec)?;
-            options.congestion = Some(registered.name().to_owned());
-            options.observers.push(registered.observer());
-            Ok(Some(registered))
+            let failed = format!("`{spec}` cannot run on Linux TCP");
+            Ok(Some(Registered::new(spec, options).context(failed)?))
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `whimbrel send`: sends a file to a server.
 
-mod hindsight;
 mod tree;
 
 pub use tree::files;
@@ -10,7 +9,6 @@ use crate::failure::{BadInput, STOPPED};
 use crate::over_tcp::{self, TransportArgs};
 use crate::priority::priority;
 use anyhow::Context;
-use hindsight::Seen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -19,6 +17,7 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_report::iperf3;
+use whimbrel_study::real::hindsight::Seen;
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
     BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Measurement,

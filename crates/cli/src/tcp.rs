@@ -6,7 +6,6 @@ mod show;
 mod status;
 
 use crate::atomic_file;
-use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use nix::sys::signal::Signal;
 use outputs::{OutputArgs, Page};
@@ -21,6 +20,7 @@ use whimbrel_linux::status::{Instance, Server};
 use whimbrel_linux::{
     Agent, Cgroup, Datapath, Ended, MAX_RULES, Network, Options, Selection, values,
 };
+use whimbrel_study::real::algorithm::for_tcp;
 use whimbrel_units::Duration;
 
 pub use show::{Summary, text};
@@ -89,7 +89,7 @@ pub struct TcpArgs {
     #[command(subcommand)]
     action: Option<Action>,
     /// Congestion controller, optionally with parameters: cerl?A=0.6
-    #[arg(long, default_value = "cubic", value_parser = for_linux)]
+    #[arg(long, default_value = "cubic", value_parser = for_tcp)]
     controller: Spec,
     /// Control the new connections of this cgroup, such as a service's, instead of COMMAND
     #[arg(long, value_name = "PATH", help_heading = "Connections")]

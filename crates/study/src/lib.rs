@@ -21,6 +21,7 @@
 //! | [`neighbours`] | what algorithms do to others |
 //! | `observer` | progress, notes, and stopping |
 //! | [`rank`] | scores of algorithms on a matrix of paths |
+//! | [`real`] | real transfers over emulated paths, each beside its prediction |
 //! | [`reproduce`] | the papers' experiments |
 //! | [`page`] | the results of a scenario as a page |
 //! | [`path`] | a path as flags and arguments describe it |
@@ -49,6 +50,8 @@ pub mod page;
 pub mod path;
 pub mod prediction;
 pub mod rank;
+#[cfg(feature = "real")]
+pub mod real;
 pub mod reproduce;
 pub mod runs;
 pub mod sweeps;

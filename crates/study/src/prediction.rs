@@ -4,9 +4,9 @@
 use crate::path::LINK;
 use crate::runs::run_all;
 use crate::transport::Transport;
-use crate::{Error, Observer};
+use crate::{BadInput, Error, Observer};
 use whimbrel_cc::Spec;
-use whimbrel_net::{Outage, Queue};
+use whimbrel_net::{LinkSpec, Outage, Queue};
 use whimbrel_sim::scenario::{
     Direction, Flow, Link, Loss, Run as RunSpec, Scenario, ScenarioSpec, Settings, Written,
     constant_rate, half_of,
@@ -132,6 +132,20 @@ impl Transfer<'_> {
     pub fn seconds(&self, size: Bytes, seeds: u32, observer: &dyn Observer) -> Result<f64, Error> {
         let prediction = self.predict(size, seeds, observer)?;
         Ok(size.get() as f64 * 8.0 / prediction.goodput_bps.max(1.0))
+    }
+
+    /// The two directions of the path, as they are simulated: from sender to receiver, and back.
+    ///
+    /// # Errors
+    /// If the path is wrong.
+    pub fn links(&self) -> Result<[LinkSpec; 2], Error> {
+        let scenario = self.scenario(None, LONGEST, 1)?;
+        let network = scenario.points().first().map(|point| point.network(1));
+        let links = network.into_iter().flat_map(|network| network.links);
+        let links: Vec<LinkSpec> = links.map(|link| link.spec).collect();
+        links
+            .try_into()
+            .map_err(|_| BadInput::new("a path has two directions").into())
     }
 
     /// The path as `whimbrel link` builds it. Linux TCP differs from the simulator's defaults in

@@ -1,12 +1,12 @@
 //! The connections under one of Whimbrel's algorithms: the summary of `whimbrel tcp`, and the
 //! decisions of a loss classifier beside the truth, which only an emulated path knows.
 
-use super::congestion::Ended;
 use crate::table::table;
 use crate::tcp::{self, Summary};
 use serde_json::Value;
 use whimbrel_cc::connection::Verdicts;
 use whimbrel_linux::Report;
+use whimbrel_study::real::algorithm::Ended;
 
 /// A table of the connections, what limits the trust in it, and the confusion matrix.
 pub fn text(ended: &Ended, status: u8) -> String {

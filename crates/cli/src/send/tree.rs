@@ -1,10 +1,10 @@
 //! `whimbrel send` with directories or several files.
 
-use super::hindsight::Seen;
 use super::{bar, exit_code, show_update};
 use crate::credentials::Credentials;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use whimbrel_study::real::hindsight::Seen;
 use whimbrel_transfer::{Outcome, TreeOptions, TreeReport, send_tree};
 use whimbrel_units::{Bytes, Duration, Rate};
 

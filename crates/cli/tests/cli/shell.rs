@@ -25,10 +25,6 @@ fn every_command_has_a_manual_page() {
     );
     assert!(names.contains(&"whimbrel.1".to_owned()), "{names:?}");
     assert!(names.contains(&"whimbrel-rank.1".to_owned()), "{names:?}");
-    assert!(
-        !names.iter().any(|name| name.contains("demo-end")),
-        "{names:?}"
-    );
     let rank = fs::read_to_string(folder.path().join("man1/whimbrel-rank.1")).expect("a page");
     assert_contains(&rank, &[".TH", "controllers", "matrix of paths"]);
 }

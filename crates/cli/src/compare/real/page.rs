@@ -1,13 +1,13 @@
 //! `compare --real --report`: the page, with a figure for each algorithm.
 
-use super::show::{COLUMNS, notes, row};
-use super::{Both, Path};
 use crate::atomic_file;
 use crate::provenance;
+use crate::real::{COMPARISON, columns, name, notes};
 use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_report::page::{Column, Report, Section, Table};
+use whimbrel_study::real::Row;
 
 /// Points of a curve.
 const POINTS: usize = 200;
@@ -15,31 +15,33 @@ const POINTS: usize = 200;
 /// Writes the page; the work began at `begin`.
 pub fn write(
     file: &std::path::Path,
-    path: &Path,
-    all: &[Both],
+    path: &str,
+    all: &[Row],
     begin: Instant,
 ) -> anyhow::Result<()> {
+    let (heads, rows) = columns(COMPARISON, all);
     let column = |(head, number): &(&str, bool)| Column {
         name: head.trim_end().replace('\n', ", "),
         number: *number,
     };
     let mut controllers: Vec<&Spec> = Vec::new();
-    for both in all {
-        if !controllers.contains(&&both.controller) {
-            controllers.push(&both.controller);
+    for row in all {
+        if !controllers.contains(&&row.trial.controller) {
+            controllers.push(&row.trial.controller);
         }
     }
+    let named: Vec<(String, &Row)> = all.iter().map(|row| (name(row), row)).collect();
     let section = Section {
         id: "real".to_owned(),
         title: "Real transfers beside the simulator".to_owned(),
         group: String::new(),
-        text: notes(all),
+        text: notes(&named),
         facts: Vec::new(),
         finding: None,
         tables: vec![Table {
             caption: "Goodput of one file, round-trip time and loss".to_owned(),
-            columns: COLUMNS.iter().map(column).collect(),
-            rows: all.iter().map(row).collect(),
+            columns: heads.iter().map(column).collect(),
+            rows,
         }],
         figures: controllers
             .into_iter()
@@ -48,7 +50,7 @@ pub fn write(
         sources: Vec::new(),
     };
     let report = Report {
-        title: path.words.clone(),
+        title: path.to_owned(),
         summary: summary(all),
         made: provenance::of_page(begin),
         sections: vec![section],
@@ -59,10 +61,10 @@ pub fn write(
 }
 
 /// How near the simulator is to the real transfers.
-fn summary(all: &[Both]) -> String {
-    let ratio = |both: &Both| {
-        let measured = both.measured.as_ref().ok()?;
-        Some(measured.goodput_bps / both.simulated.goodput_bps.max(1.0))
+fn summary(all: &[Row]) -> String {
+    let ratio = |row: &Row| {
+        let measured = row.measured.as_ref().ok()?;
+        Some(measured.goodput_bps / row.predicted.goodput_bps.max(1.0))
     };
     let ratios: Vec<f64> = all.iter().filter_map(ratio).collect();
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -80,11 +82,11 @@ fn summary(all: &[Both]) -> String {
 }
 
 /// One algorithm: data delivered and round-trip time, over both transports, real and simulated.
-fn figure(controller: &Spec, all: &[Both]) -> Figure {
+fn figure(controller: &Spec, all: &[Row]) -> Figure {
     let name = controller.to_string();
     let (mut delivered, mut rtts) = (Vec::new(), Vec::new());
-    for both in all.iter().filter(|both| both.controller == *controller) {
-        let transport = if both.tcp { "TCP" } else { "QUIC" };
+    for row in all.iter().filter(|row| row.trial.controller == *controller) {
+        let transport = row.trial.carrier.title();
         let line = |form, label: String, points: Vec<(f64, f64)>, scale: f64| Series {
             protocol: Some(name.clone()),
             label,
@@ -93,7 +95,7 @@ fn figure(controller: &Spec, all: &[Both]) -> Figure {
             spread: Vec::new(),
             notes: Vec::new(),
         };
-        if let Ok(measured) = &both.measured {
+        if let Ok(measured) = &row.measured {
             delivered.push(line(
                 Form::Line,
                 transport.to_owned(),
@@ -103,7 +105,7 @@ fn figure(controller: &Spec, all: &[Both]) -> Figure {
             rtts.push(line(Form::Line, transport.to_owned(), measured.rtts(), 1.0));
         }
         let label = format!("{transport}, simulated");
-        let simulated = &both.simulated;
+        let simulated = &row.predicted;
         delivered.push(line(
             Form::Dashed,
             label.clone(),

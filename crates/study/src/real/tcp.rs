@@ -4,27 +4,24 @@
 //! The sender writes the length of the file (8 bytes, big endian) and the file; the receiver stores
 //! it and answers with the BLAKE3 hash of what it stored.
 
-use anyhow::{Context, ensure};
+use super::transfer::{Measurement, SAMPLING, Sample};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,
     sockopt::TcpCongestion,
 };
-use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
+use whimbrel_link::FAR;
 
 /// The receiver's port.
 const PORT: u16 = 5001;
-/// Interval of the samples.
-const SAMPLING: Duration = Duration::from_millis(100);
 /// The sender tries to reach the receiver for this long ...
 const PATIENCE: Duration = Duration::from_secs(10);
 /// ... with this pause between the tries.
@@ -32,100 +29,82 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes read and written at once.
 const BLOCK: usize = 1 << 16;
 
-/// One end of `whimbrel demo --tcp`
-#[derive(clap::Args)]
-pub struct DemoEndArgs {
-    #[command(subcommand)]
-    end: End,
+/// Receives one file.
+pub fn receive(file: &Path) -> Result<(), String> {
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT));
+    let listener = listener.map_err(|e| format!("cannot listen on port {PORT}: {e}"))?;
+    let (connection, _) = listener.accept().map_err(failed("no connection"))?;
+    store(connection, file)
 }
 
-#[derive(clap::Subcommand)]
-enum End {
-    /// Receive one file
-    Receive { file: PathBuf },
-    /// Send a file, and print the result as JSON
-    Send {
-        file: PathBuf,
-        address: Ipv4Addr,
-        /// Congestion control by the kernel's name [default: the network's]
-        #[arg(long)]
-        congestion: Option<String>,
-    },
+/// Sends a file to the far end, with the congestion control of the kernel's name, or else with the
+/// network's.
+pub fn send(file: &Path, congestion: Option<&str>) -> Result<Measurement, String> {
+    let (connection, began) = connected(SocketAddrV4::new(FAR, PORT), congestion)?;
+    measured(&connection, file, began)
 }
 
-/// Plays one end.
-pub fn run(args: DemoEndArgs) -> anyhow::Result<ExitCode> {
-    match args.end {
-        End::Receive { file } => {
-            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))
-                .with_context(|| format!("cannot listen on port {PORT}"))?;
-            let (connection, _) = listener.accept().context("no connection")?;
-            receive(connection, &file)?;
-        }
-        End::Send {
-            file,
-            address,
-            congestion,
-        } => {
-            let address = SocketAddrV4::new(address, PORT);
-            let (connection, began) = connected(address, congestion.as_deref())?;
-            println!("{}", send(&connection, &file, began)?);
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+/// For `map_err`: what failed, and why.
+fn failed<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String {
+    move |error| format!("{what}: {error}")
 }
 
 /// A connection with this congestion control from its first packet on, and the time of that packet.
 fn connected(
     address: SocketAddrV4,
     congestion: Option<&str>,
-) -> anyhow::Result<(TcpStream, Instant)> {
+) -> Result<(TcpStream, Instant), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let flags = SockFlag::SOCK_CLOEXEC;
-        let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+        let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None);
+        let socket = socket.map_err(failed("cannot make a socket"))?;
         if let Some(name) = congestion {
             setsockopt(&socket, TcpCongestion, &name.to_owned().into())
-                .with_context(|| format!("cannot choose the kernel's `{name}`"))?;
+                .map_err(|e| format!("cannot choose the kernel's `{name}`: {e}"))?;
         }
         let began = Instant::now();
         match connect(socket.as_raw_fd(), &SockaddrIn::from(address)) {
             Ok(()) => return Ok((TcpStream::from(socket), began)),
             // On a busy machine the receiver may still be starting.
             Err(Errno::ECONNREFUSED) if began < deadline => thread::sleep(PAUSE),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot connect to {address}"));
-            }
+            Err(error) => return Err(format!("cannot connect to {address}: {error}")),
         }
     }
 }
 
 /// Stores what arrives in a file, and answers with its hash.
-fn receive(mut connection: TcpStream, file: &Path) -> anyhow::Result<()> {
+fn store(mut connection: TcpStream, file: &Path) -> Result<(), String> {
+    let lost = failed("the connection was lost");
     let mut length = [0; 8];
-    connection.read_exact(&mut length)?;
+    connection.read_exact(&mut length).map_err(&lost)?;
     let length = u64::from_be_bytes(length);
-    let mut out = File::create(file).with_context(|| format!("{}", file.display()))?;
+    let storing = |e: io::Error| format!("{}: {e}", file.display());
+    let mut out = File::create(file).map_err(storing)?;
     let mut hasher = blake3::Hasher::new();
     let mut left = length;
     let mut block = vec![0; BLOCK];
     while left > 0 {
-        let count = connection.read(&mut block)?;
-        ensure!(count > 0, "the connection ended {left} bytes early");
-        ensure!(count as u64 <= left, "more than {length} bytes arrived");
+        let count = connection.read(&mut block).map_err(&lost)?;
+        if count == 0 {
+            return Err(format!("the connection ended {left} bytes early"));
+        }
+        if count as u64 > left {
+            return Err(format!("more than {length} bytes arrived"));
+        }
         hasher.update(&block[..count]);
-        out.write_all(&block[..count])?;
+        out.write_all(&block[..count]).map_err(storing)?;
         left -= count as u64;
     }
-    out.sync_all()?;
-    connection.write_all(hasher.finalize().as_bytes())?;
-    Ok(())
+    out.sync_all().map_err(storing)?;
+    let hash = hasher.finalize();
+    connection.write_all(hash.as_bytes()).map_err(lost)
 }
 
 /// Sends a file and waits until the receiver has stored it. Time counts from `began`.
-fn send(connection: &TcpStream, file: &Path, began: Instant) -> anyhow::Result<Value> {
-    let source = File::open(file).with_context(|| format!("{}", file.display()))?;
-    let length = source.metadata()?.len();
+fn measured(connection: &TcpStream, file: &Path, began: Instant) -> Result<Measurement, String> {
+    let source = File::open(file).and_then(|file| Ok((file.metadata()?.len(), file)));
+    let (length, source) = source.map_err(|e| format!("{}: {e}", file.display()))?;
     let (stop, stopped) = mpsc::channel();
     let (sent, samples) = thread::scope(|scope| {
         let sampler = scope.spawn(move || sample(connection, began, &stopped));
@@ -136,15 +115,16 @@ fn send(connection: &TcpStream, file: &Path, began: Instant) -> anyhow::Result<V
     });
     let hash = sent?;
     let seconds = began.elapsed().as_secs_f64();
-    let info = tcp_info(connection).context("cannot read the state of the connection")?;
-    Ok(json!({
-        "seconds": seconds,
-        "goodput_bps": length as f64 * 8.0 / seconds,
-        "sent_packets": info.tcpi_data_segs_out,
-        "lost_packets": info.tcpi_total_retrans,
-        "blake3": hash.to_hex().as_str(),
-        "samples": samples,
-    }))
+    let info = tcp_info(connection).map_err(failed("cannot read the state of the connection"))?;
+    Ok(Measurement {
+        seconds,
+        goodput_bps: length as f64 * 8.0 / seconds,
+        sent_packets: info.tcpi_data_segs_out.into(),
+        lost_packets: info.tcpi_total_retrans.into(),
+        blake3: hash.to_hex().to_string(),
+        samples,
+        ..Measurement::default()
+    })
 }
 
 /// Returns the hash on which both ends agree.
@@ -152,43 +132,45 @@ fn deliver(
     mut connection: &TcpStream,
     mut source: File,
     length: u64,
-) -> anyhow::Result<blake3::Hash> {
-    connection.write_all(&length.to_be_bytes())?;
+) -> Result<blake3::Hash, String> {
+    let lost = failed("the connection was lost");
+    connection.write_all(&length.to_be_bytes()).map_err(&lost)?;
     let mut hasher = blake3::Hasher::new();
     let mut block = vec![0; BLOCK];
     loop {
-        match source.read(&mut block)? {
+        match source
+            .read(&mut block)
+            .map_err(failed("the file to send"))?
+        {
             0 => break,
             count => {
                 hasher.update(&block[..count]);
-                connection.write_all(&block[..count])?;
+                connection.write_all(&block[..count]).map_err(&lost)?;
             }
         }
     }
     let mut answer = [0; blake3::OUT_LEN];
-    connection
-        .read_exact(&mut answer)
-        .context("the receiver did not confirm the file")?;
+    let unconfirmed = failed("the receiver did not confirm the file");
+    connection.read_exact(&mut answer).map_err(unconfirmed)?;
     let hash = hasher.finalize();
-    ensure!(
-        hash == blake3::Hash::from_bytes(answer),
-        "the receiver stored another file than the one that was sent"
-    );
-    Ok(hash)
+    match hash == blake3::Hash::from_bytes(answer) {
+        true => Ok(hash),
+        false => Err("the receiver stored another file than the one that was sent".to_owned()),
+    }
 }
 
 /// Records what is acknowledged over time, until it is stopped.
-fn sample(connection: &TcpStream, began: Instant, stopped: &mpsc::Receiver<()>) -> Vec<Value> {
+fn sample(connection: &TcpStream, began: Instant, stopped: &mpsc::Receiver<()>) -> Vec<Sample> {
     let mut samples = Vec::new();
     while stopped.recv_timeout(SAMPLING) == Err(RecvTimeoutError::Timeout) {
         let Ok(info) = tcp_info(connection) else {
             break;
         };
-        samples.push(json!({
-            "t_s": began.elapsed().as_secs_f64(),
-            "delivered_bytes": info.tcpi_bytes_acked,
-            "rtt_ms": f64::from(info.tcpi_rtt) * 1e-3,
-        }));
+        samples.push(Sample {
+            t_s: began.elapsed().as_secs_f64(),
+            delivered_bytes: info.tcpi_bytes_acked,
+            rtt_ms: f64::from(info.tcpi_rtt) * 1e-3,
+        });
     }
     samples
 }
@@ -236,14 +218,13 @@ mod tests {
         fs::write(&from, &content).expect("written");
         let (sender, receiver) = pair();
         let result = thread::scope(|scope| {
-            scope.spawn(|| receive(receiver, &to).expect("received"));
-            send(&sender, &from, Instant::now()).expect("sent")
+            scope.spawn(|| store(receiver, &to).expect("received"));
+            measured(&sender, &from, Instant::now()).expect("sent")
         });
         assert!(fs::read(&to).expect("a file") == content);
-        let hash = blake3::hash(&content).to_hex();
-        assert_eq!(result["blake3"], hash.as_str());
-        assert!(result["sent_packets"].as_u64() > Some(0));
-        assert_eq!(result["lost_packets"], 0);
+        assert_eq!(result.blake3, blake3::hash(&content).to_hex().as_str());
+        assert!(result.sent_packets > 0);
+        assert_eq!(result.lost_packets, 0);
     }
 
     #[test]
@@ -258,9 +239,9 @@ mod tests {
                     receiver.read_exact(&mut [0; 20]).expect("length and file");
                     receiver.write_all(answer).expect("sent");
                 });
-                send(&sender, &from, Instant::now()).expect_err("not stored")
+                measured(&sender, &from, Instant::now()).expect_err("not stored")
             });
-            assert!(error.to_string().contains(says), "{error}");
+            assert!(error.contains(says), "{error}");
         }
     }
 
@@ -271,7 +252,7 @@ mod tests {
         sender.write_all(&100_u64.to_be_bytes()).expect("sent");
         sender.write_all(b"short").expect("sent");
         drop(sender);
-        let error = receive(receiver, &folder.path().join("to")).expect_err("95 bytes are missing");
-        assert!(error.to_string().contains("95 bytes early"), "{error}");
+        let error = store(receiver, &folder.path().join("to")).expect_err("95 bytes are missing");
+        assert!(error.contains("95 bytes early"), "{error}");
     }
 }

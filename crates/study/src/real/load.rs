@@ -1,4 +1,4 @@
-//! How much of the machine's processors other programs used during the race.
+//! How much of the machine's processors other programs used during transfers.
 
 use std::fs;
 
@@ -18,13 +18,9 @@ pub struct Meter {
     begin: Option<Ticks>,
 }
 
-/// The processors during the race.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Host {
-    /// Part of all processor time that other programs used, 0 to 1. `None` if the system does not
-    /// say.
-    pub used_by_others: Option<f64>,
-}
+/// Part of all processor time that other programs used, 0 to 1; `None` if the system does not
+/// report it.
+pub type Load = Option<f64>;
 
 impl Meter {
     /// Starts to measure.
@@ -32,15 +28,13 @@ impl Meter {
         Self { begin: ticks() }
     }
 
-    /// What was measured. Call it after every process of the race has been waited for.
-    pub fn finish(self) -> Host {
-        Host {
-            used_by_others: self.begin.zip(ticks()).and_then(|(a, b)| others(a, b)),
-        }
+    /// What was measured. Call it after every process of the transfers has been waited for.
+    pub fn finish(self) -> Load {
+        self.begin.zip(ticks()).and_then(|(a, b)| others(a, b))
     }
 }
 
-fn others(begin: Ticks, end: Ticks) -> Option<f64> {
+fn others(begin: Ticks, end: Ticks) -> Load {
     let total = end
         .total
         .checked_sub(begin.total)
@@ -101,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_used_excludes_the_race_itself() {
+    fn what_others_used_excludes_the_transfers() {
         let at = |total, busy, own| Ticks { total, busy, own };
         assert_eq!(others(at(0, 0, 0), at(1000, 700, 200)), Some(0.5));
         assert_eq!(others(at(0, 0, 0), at(1000, 100, 200)), Some(0.0));

@@ -5,14 +5,14 @@
 //! algorithm that was used and with others. If the queue was never long, the path may carry more
 //! than was seen, and the others may be faster still.
 
-use crate::demo::QUEUE;
+use crate::Unobserved;
+use crate::prediction::Transfer;
 use serde::Serialize;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration as Wait;
 use whimbrel_cc::Spec;
-use whimbrel_study::Unobserved;
-use whimbrel_study::prediction::Transfer;
+use whimbrel_net::Queue;
 use whimbrel_transfer::{IntervalSample, PathUse};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
@@ -50,8 +50,9 @@ pub struct Seen {
     pub random_loss: Option<f64>,
     /// Intervals with bursts of loss, such as outages, while the queue was short.
     pub bursts: u64,
-    /// Minimum RTT, and the maximum of the smoothed RTT, ms.
+    /// Minimum RTT, ms.
     pub min_rtt_ms: f64,
+    /// Maximum of the smoothed RTT, ms.
     pub max_rtt_ms: f64,
     /// The highest rate of an interval with headers, bit/s.
     pub rate_bps: f64,
@@ -150,7 +151,7 @@ impl Seen {
                 let transfer = Transfer {
                     rate,
                     rtt,
-                    queue: QUEUE,
+                    queue: Queue::Bdp(1.0),
                     loss,
                     outages: &[],
                     controller,
