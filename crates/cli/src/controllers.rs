@@ -3,7 +3,6 @@
 use crate::failure::BadInput;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use whimbrel_cc::Spec;
 use whimbrel_cc::registry::{Code, Domain, Parameter};
 use whimbrel_report::hanging;
 use whimbrel_study::catalog::Catalog;
