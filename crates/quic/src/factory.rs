@@ -152,7 +152,8 @@ impl Factory {
         self
     }
 
-    /// Also takes a [`Sample`](crate::Sample) at most every `interval`, for a trace.
+    /// Also takes the [state](whimbrel_cc::connection::ConnectionState) at most every `interval`,
+    /// for a trace.
     pub fn sampling(mut self, interval: Duration) -> Self {
         self.monitor = Monitor::sampling(interval);
         self

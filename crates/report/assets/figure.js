@@ -189,7 +189,9 @@ class Figure {
     const left = clientX + 18 + width > document.documentElement.clientWidth ? clientX - 18 - width : clientX + 18;
     tipBox.style.left = `${Math.max(4, left)}px`;
     tipBox.style.top = `${Math.max(4, Math.min(clientY + 14, window.innerHeight - height - 4))}px`;
-    for (const { place } of rings) this.over().append(shape('circle', { cx: place[0], cy: place[1], r: 4.5 }));
+    // A value that cannot be drawn, such as zero on a logarithmic axis, has a tip and no ring.
+    const drawn = rings.filter(({ place }) => place.every(Number.isFinite));
+    for (const { place } of drawn) this.over().append(shape('circle', { cx: place[0], cy: place[1], r: 4.5 }));
   }
 
   /** What is drawn over the picture. */
