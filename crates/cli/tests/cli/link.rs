@@ -1,7 +1,9 @@
 //! `whimbrel link` with a congestion control for the kernel's TCP: real connections over an emulated
 //! path. Where the system allows no namespaces or no BPF, these tests print why they are skipped.
 
-use crate::support::{folder, list, number, parse, path_in, refused, text, whimbrel};
+use crate::support::{
+    END, END_PROGRAM, folder, list, number, parse, path_in, refused, text, whimbrel,
+};
 use std::fs;
 
 /// Whether this system can run an algorithm of ours on a path.
@@ -116,22 +118,20 @@ fn decisions_of_a_classifier_are_compared_with_the_truth_of_the_path() {
     let [from, to, json] = ["from", "to", "json"].map(|name| path_in(&folder, name));
     let content: Vec<u8> = (0..3_000_000_u32).map(|i| (i ^ (i >> 7)) as u8).collect();
     fs::write(&from, &content).expect("written");
-    let own = env!("CARGO_BIN_EXE_whimbrel");
-    let receive = format!("exec '{own}' demo-end receive '{to}'");
-    let path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--loss", "2%"];
-    let ends = [
+    let program = END_PROGRAM.as_str();
+    let receive = format!("RECEIVE='{to}' exec '{program}' {}", END.join(" "));
+    let send = [
         "--far",
         &receive,
         "--",
-        own,
-        "demo-end",
-        "send",
-        &from,
-        "10.77.0.2",
+        "env",
+        &format!("SEND={from}"),
+        program,
     ];
+    let path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--loss", "2%"];
     let link = ["link", "--tcp", "newreno+cerl", "--json", &json];
     let run = || {
-        let output = whimbrel(&[&link[..], &path, &ends].concat());
+        let output = whimbrel(&[&link[..], &path, &send, &END].concat());
         let shown = text(&output.stderr);
         assert!(output.status.success(), "{shown}");
         assert!(

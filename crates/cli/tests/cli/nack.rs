@@ -1,11 +1,8 @@
 //! Negative acknowledgments between real connections over a path that corrupts packets. Where the
 //! system allows no namespaces or no BPF, the test prints why it is skipped.
 
-use crate::support::{folder, list, number, parse, path_in, text, whimbrel};
-use std::env;
-use std::fs::{self, File};
-use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use crate::support::{END, END_PROGRAM, folder, list, number, parse, path_in, text, whimbrel};
+use std::fs;
 
 #[test]
 fn corruption_is_reported_and_does_not_slow_a_transfer_down() {
@@ -31,8 +28,7 @@ fn corruption_is_reported_and_does_not_slow_a_transfer_down() {
     let content: Vec<u8> = (0..4_000_000_u32).map(|i| (i ^ (i >> 7)) as u8).collect();
     fs::write(&from, &content).expect("written");
     let own = env!("CARGO_BIN_EXE_whimbrel");
-    let program = env::current_exe().expect("this test");
-    let program = program.to_str().expect("UTF-8");
+    let program = END_PROGRAM.as_str();
     let tcp = [
         "tcp",
         "--nack",
@@ -77,23 +73,4 @@ fn corruption_is_reported_and_does_not_slow_a_transfer_down() {
         .find(|c| number(c, "/acked_bytes") > 1e6);
     let sender = sender.expect("the sender's end");
     assert!(number(sender, "/nacks") >= 0.8 * answered, "{sender}");
-}
-
-/// How this test's own program is started as an end of a connection.
-const END: [&str; 3] = ["--ignored", "--exact", "nack::an_end_of_a_connection"];
-
-#[test]
-#[ignore = "a role of this program, which another test starts"]
-fn an_end_of_a_connection() {
-    if let Some(to) = env::var_os("RECEIVE") {
-        let listener = TcpListener::bind(("0.0.0.0", 5001)).expect("a port");
-        let (mut connection, _) = listener.accept().expect("a connection");
-        io::copy(&mut connection, &mut File::create(to).expect("a file")).expect("received");
-    } else if let Some(from) = env::var_os("SEND") {
-        let mut connection = TcpStream::connect(("10.77.0.2", 5001)).expect("a connection");
-        io::copy(&mut File::open(from).expect("a file"), &mut connection).expect("sent");
-        connection.shutdown(Shutdown::Write).expect("open");
-        // Until the receiver has everything.
-        io::copy(&mut connection, &mut io::sink()).expect("closed");
-    }
 }

@@ -1,10 +1,13 @@
 //! How tests run the command and check its output.
 
 use serde_json::Value;
-use std::fs;
-use std::io::Write;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// The command, with nothing on stdin.
@@ -118,4 +121,30 @@ pub fn number(value: &Value, path: &str) -> f64 {
 /// A list in JSON.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
+}
+
+/// How this test's own program is started as an end of a connection.
+/// The environment variable `RECEIVE` or `SEND` names its file.
+pub const END: [&str; 3] = ["--ignored", "--exact", "support::an_end_of_a_connection"];
+
+/// The path of this test's own program.
+pub static END_PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let program = env::current_exe().expect("this test");
+    program.into_os_string().into_string().expect("UTF-8")
+});
+
+#[test]
+#[ignore = "a role of this program, which another test starts"]
+fn an_end_of_a_connection() {
+    if let Some(to) = env::var_os("RECEIVE") {
+        let listener = TcpListener::bind(("0.0.0.0", 5001)).expect("a port");
+        let (mut connection, _) = listener.accept().expect("a connection");
+        io::copy(&mut connection, &mut File::create(to).expect("a file")).expect("received");
+    } else if let Some(from) = env::var_os("SEND") {
+        let mut connection = TcpStream::connect(("10.77.0.2", 5001)).expect("a connection");
+        io::copy(&mut File::open(from).expect("a file"), &mut connection).expect("sent");
+        connection.shutdown(Shutdown::Write).expect("open");
+        // Until the receiver has everything.
+        io::copy(&mut connection, &mut io::sink()).expect("closed");
+    }
 }
