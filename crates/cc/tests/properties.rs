@@ -196,8 +196,8 @@ fn any_setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// Every algorithm that is fed acknowledgments: with its defaults, with each of its switches inverted, and CUBIC with each loss
-/// classifier.
+/// Every algorithm that is fed acknowledgments: with its defaults, with each of its switches
+/// inverted, and CUBIC with each loss classifier.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
     for entry in registry::CONTROLLERS.iter().filter(|e| !e.is_fed_bursts()) {

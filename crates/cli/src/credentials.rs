@@ -15,8 +15,9 @@ const VARIABLE: &str = "WHIMBREL_TOKEN";
 /// Token and fingerprint of a server.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CredentialArgs {
-    /// The server's token; other users can see it in the list of processes [default: WHIMBREL_TOKEN,
-    /// --token-file, the one remembered for the server, or asked for on the terminal]
+    /// The server's token; other users can see it in the list of processes [default:
+    /// WHIMBREL_TOKEN, --token-file, the one remembered for the server, or asked for on the
+    /// terminal]
     #[arg(long, help_heading = "Server")]
     token: Option<Token>,
     /// A file with the token, which only you can read

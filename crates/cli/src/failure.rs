@@ -1,5 +1,5 @@
-//! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other errors;
-//! success if the reader of a pipe has closed it.
+//! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
+//! errors; success if the reader of a pipe has closed it.
 
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;

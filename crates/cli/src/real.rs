@@ -92,8 +92,8 @@ fn bar(title: String, size: u64) -> ProgressBar {
     bar
 }
 
-/// The exit status. Without the rights to make a path, the prediction alone is a success; a transfer
-/// that failed on a path is not.
+/// The exit status. Without the rights to make a path, the prediction alone is a success; a
+/// transfer that failed on a path is not.
 pub fn status<'a>(mut rows: impl Iterator<Item = &'a Row>) -> ExitCode {
     ExitCode::from(u8::from(rows.any(Row::has_failed)))
 }

@@ -37,9 +37,9 @@ use whimbrel_units::{Bytes, Duration};
 /// Receive files into a directory, over QUIC
 ///
 /// A client with the token can store files in DIR, and do nothing else: it cannot read, list or
-/// remove files unless that is allowed, or write elsewhere. A file appears under its name when it is complete, its hash is
-/// verified, and it is on disk. What arrived of an interrupted transfer stays in DIR under a hidden
-/// name, so that the transfer can go on.
+/// remove files unless that is allowed, or write elsewhere. A file appears under its name when it
+/// is complete, its hash is verified, and it is on disk. What arrived of an interrupted transfer
+/// stays in DIR under a hidden name, so that the transfer can go on.
 ///
 /// The first start creates a key, a certificate and a token. `whimbrel send` identifies this server
 /// by the fingerprint of the certificate. Pass token and fingerprint on over a channel that you
@@ -77,8 +77,8 @@ pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Address to listen on, with UDP and TCP; port 0 chooses a free port [default: port 4440 on all
-    /// addresses]
+    /// Address to listen on, with UDP and TCP; port 0 chooses a free port [default: port 4440 on
+    /// all addresses]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
     /// Do not listen on TCP, which serves clients to which UDP is blocked
@@ -93,7 +93,8 @@ pub struct ServeArgs {
     /// Maximum size of a file
     #[arg(long, value_name = "SIZE", default_value = "1 TiB")]
     max_size: Bytes,
-    /// Maximum number of connections with transfers; more wait. Each may use up to 128 MiB of memory
+    /// Maximum number of connections with transfers; more wait. Each may use up to 128 MiB of
+    /// memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
     /// Bytes that a client may send to measure the path (`whimbrel advise HOST`); they are

@@ -377,8 +377,8 @@ fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyh
         match (&args.output, args.command.is_empty()) {
             (Some(_), _) => {}
             (None, true) => writeln!(io::stdout(), "{:#}", json())?,
-            // COMMAND's output is on standard output. That nothing reads standard error is no reason
-            // to hide COMMAND's exit status.
+            // COMMAND's output is on standard output. That nothing reads standard error is no
+            // reason to hide COMMAND's exit status.
             (None, false) => drop(writeln!(io::stderr(), "{:#}", json())),
         }
     } else if !args.quiet {

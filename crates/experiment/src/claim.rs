@@ -317,8 +317,9 @@ impl Bounds {
     }
 }
 
-/// The number of seeds with which half the interval's width, `half` at `seeds` seeds, is `distance`.
-/// The width falls with the root of the number; for a few seeds even faster, which is left out.
+/// The number of seeds with which half the interval's width, `half` at `seeds` seeds, is
+/// `distance`. The width falls with the root of the number; for a few seeds even faster, which is
+/// left out.
 fn seeds_to_decide(half: f64, distance: f64, seeds: usize) -> u64 {
     let times = (half / distance).powi(2);
     // A mean exactly at the bound is never decided; the conversion saturates.

@@ -260,8 +260,8 @@ fn start(program: &Program, job: &Job<'_>, end: End) -> io::Result<Pid> {
     Ok(Pid::from_raw(child.id() as i32))
 }
 
-/// Makes this process one of the far end: a process group of its own, no input, and output that goes
-/// to standard error.
+/// Makes this process one of the far end: a process group of its own, no input, and output that
+/// goes to standard error.
 fn detach() -> io::Result<()> {
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     dup2_stdin(File::open("/dev/null")?)?;

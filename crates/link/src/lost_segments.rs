@@ -63,8 +63,8 @@ impl LostSegments {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the last transmission of the segment that begins at sequence number `seq`, and ends before
-    /// `end`, did not arrive intact; `None` if the path did not drop it.
+    /// Why the last transmission of the segment that begins at sequence number `seq`, and ends
+    /// before `end`, did not arrive intact; `None` if the path did not drop it.
     pub fn cause(&self, from: SocketAddr, to: SocketAddr, seq: u32, end: u32) -> Option<LossCause> {
         let memory = self.memory();
         let segments = memory.segments.get(&(canonical(from), canonical(to)))?;

@@ -30,8 +30,8 @@ pub struct Signals {
 pub enum Received {
     /// A child changed its state.
     Child,
-    /// A request to end, and whether the program has received it too: the terminal sends Ctrl-C to its
-    /// whole foreground process group.
+    /// A request to end, and whether the program has received it too: the terminal sends Ctrl-C to
+    /// its whole foreground process group.
     End(Signal, bool),
 }
 
@@ -153,8 +153,8 @@ pub fn start(words: &[OsString], cgroup: &Path, signals: &Signals) -> Result<Chi
     })
 }
 
-/// Waits for the program's end and passes signals on. Returns its exit status, 128 + signal if a signal
-/// killed it.
+/// Waits for the program's end and passes signals on. Returns its exit status, 128 + signal if a
+/// signal killed it.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -5,12 +5,13 @@
 //! Packet Scheduler and Active Queue Management Algorithm", RFC 8290, 2018, section 4:
 //!
 //! * **Enqueue** (4.1): a packet joins the queue that its flow hashes to. A queue that was not
-//!   active joins the end of the *new* queues, with a *quantum* of credits. If the total exceeds the
-//!   limit, the queue with the most bytes loses its head.
+//!   active joins the end of the *new* queues, with a *quantum* of credits. If the total exceeds
+//!   the limit, the queue with the most bytes loses its head.
 //! * **Dequeue** (4.2): the first of the new queues is chosen, or else the first of the *old* ones.
 //!   If its credits are used up, it gets a quantum and goes to the end of the old queues, and the
 //!   choice is repeated. Otherwise CoDel takes a packet from it, whose bytes are deducted. A new
-//!   queue that is empty goes to the end of the old ones; an old one that is empty becomes inactive.
+//!   queue that is empty goes to the end of the old ones; an old one that is empty becomes
+//!   inactive.
 //!
 //! **The physics.** Deficit round robin gives each flow an equal share of the link, whatever the
 //! others do, and a flow that sends less than its share passes without waiting (it is always new).
@@ -291,7 +292,8 @@ mod tests {
         for _ in 0..4 {
             link.offer(ms(0), 1, 1500, false, &mut departed);
         }
-        // Queue 1 has used its first quantum; queue 2 is new at 0.5 ms, and overtakes three packets.
+        // Queue 1 has used its first quantum; queue 2 is new at 0.5 ms, and overtakes three
+        // packets.
         link.offer(Time::from_nanos(500_000), 2, 1500, false, &mut departed);
         link.offer(Time::from_nanos(500_000), 2, 1500, false, &mut departed);
         link.advance(ms(10), &mut departed);

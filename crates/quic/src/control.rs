@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use whimbrel_units::Time;
 
 /// What noq may count in flight beyond what it tells a controller, bytes: packets that it pads but
-/// that need no acknowledgment. It makes some dozens of them, of some dozens of bytes, at a timeout.
+/// that need no acknowledgment. It makes some dozens of them, of some dozens of bytes, at a
+/// timeout.
 const PADDED: u64 = 64 << 10;
 
 /// The shared state of a connection. Clones share it.

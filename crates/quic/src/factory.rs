@@ -22,8 +22,8 @@ use whimbrel_units::{Bytes, Duration};
 /// DATAGRAM frames that wait to be sent, or to be read, at most, bytes.
 const DATAGRAMS: usize = 64 << 10;
 
-/// An application's own noq endpoint cannot run this algorithm: it needs reports on bursts, and only
-/// [`endpoint`](crate::endpoint) has them.
+/// An application's own noq endpoint cannot run this algorithm: it needs reports on bursts, and
+/// only [`endpoint`](crate::endpoint) has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsupportedController(String);
 
@@ -172,8 +172,8 @@ impl Factory {
         self.monitor.clone()
     }
 
-    /// The parameters of the next controller, on a path of `mtu` bytes, for a connection whose clock
-    /// shows zero at `origin`.
+    /// The parameters of the next controller, on a path of `mtu` bytes, for a connection whose
+    /// clock shows zero at `origin`.
     fn setup(&self, mtu: u16, origin: Instant) -> Setup {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.

@@ -1,9 +1,10 @@
 //! A report as one HTML page that needs no network and no other file.
 //!
-//! Headings, claims, tables, files and [pictures](mod@crate::svg) are plain HTML and SVG and need no
-//! script. One small script (`assets`) shows values under the pointer, zooms, and hides protocols; it
-//! reads each figure's data, which the page has as JSON. The Content-Security-Policy allows no request
-//! and no script except this one, identified by its hash, so no text of a report can become a script.
+//! Headings, claims, tables, files and [pictures](mod@crate::svg) are plain HTML and SVG and need
+//! no script. One small script (`assets`) shows values under the pointer, zooms, and hides
+//! protocols; it reads each figure's data, which the page has as JSON. The Content-Security-Policy
+//! allows no request and no script except this one, identified by its hash, so no text of a report
+//! can become a script.
 
 use crate::figure::Figure;
 use crate::page::{Fact, Report, Section, Source, Table};

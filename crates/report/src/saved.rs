@@ -1,5 +1,5 @@
-//! Reads the figures of a page that [`html`](crate::html()) wrote, so that they can be drawn again in
-//! another form.
+//! Reads the figures of a page that [`html`](crate::html()) wrote, so that they can be drawn again
+//! in another form.
 
 use crate::figure::{Figure, Plot};
 use serde::Deserialize;

@@ -62,8 +62,9 @@ impl CoarseTimer {
         self.timed = None;
     }
 
-    /// All segments below `una` are acknowledged. Returns whether the timed one is among them, which
-    /// ends the doublings. It is a sample unless the acknowledgment is `partial`: a hole delayed it.
+    /// All segments below `una` are acknowledged. Returns whether the timed one is among them,
+    /// which ends the doublings. It is a sample unless the acknowledgment is `partial`: a hole
+    /// delayed it.
     pub fn on_advance(&mut self, now: Time, una: u32, partial: bool) -> bool {
         let Some((_, sent)) = self.timed.filter(|(seg, _)| *seg < una) else {
             return false;

@@ -7,8 +7,8 @@ use whimbrel_units::Duration;
 /// A distribution of delays: count, sum and extremes are exact, percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Delays {
-    /// Samples that are not counted yet. Buckets have kilobytes, and with hundreds of flows none are
-    /// in a cache when the next sample comes. So samples are collected and counted in batches.
+    /// Samples that are not counted yet. Buckets have kilobytes, and with hundreds of flows none
+    /// are in a cache when the next sample comes. So samples are collected and counted in batches.
     recent: Vec<Duration>,
     /// Boxed, so that what each packet changes in an endpoint is in few cache lines.
     counted: Box<Counted>,

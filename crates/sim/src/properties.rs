@@ -612,8 +612,8 @@ proptest! {
         network.flows.truncate(1);
         let with_lookahead = run(&network);
         let mut sampled = Network { sample: Some(Duration::from_secs(30_000)), ..network };
-        // Nothing happens after the end of a run that ended before its limit; the counts of one that
-        // did not end depend on the limit.
+        // Nothing happens after the end of a run that ended before its limit; the counts of one
+        // that did not end depend on the limit.
         let ended = with_lookahead.duration < sampled.duration;
         let longer = if ended { Duration::from_secs(1) } else { Duration::ZERO };
         sampled.duration = with_lookahead.duration + longer;

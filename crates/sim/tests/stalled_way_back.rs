@@ -8,8 +8,8 @@ use whimbrel_units::Time;
 /// What the path carries without headers, bit/s.
 const CAPACITY: f64 = 10e6 * 1448.0 / 1500.0;
 
-/// A flow on a link of 10 Mbit/s and 50 ms with a large buffer. Its reverse direction stalls for 3 s
-/// from 20 s on, and for 0.3 s each two seconds from 40 s on.
+/// A flow on a link of 10 Mbit/s and 50 ms with a large buffer. Its reverse direction stalls for 3
+/// s from 20 s on, and for 0.3 s each two seconds from 40 s on.
 fn flow(controller: &str) -> FlowOutcome {
     let stalls = (0..10).map(|i| 40.0 + 2.0 * f64::from(i));
     let short = stalls.map(|at| {

@@ -3,7 +3,8 @@
 //! The first packet of a connection has a connection ID that the client chooses (RFC 9000 section
 //! 7.2): at least 8 bytes that nobody can predict. Ours is a random number and an authenticator of
 //! it under the token's hash, so a server can tell whose packet it is before it spends a place on
-//! it. Who overhears one can repeat it, and is then a stranger that others do not displace, no more.
+//! it. Who overhears one can repeat it, and is then a stranger that others do not displace, no
+//! more.
 
 use crate::random::{self, NoRandomness};
 use crate::token::{Token, TokenHash};

@@ -35,8 +35,8 @@ impl Token {
         data_encoding::BASE32_NOPAD.encode(&self.0).to_lowercase()
     }
 
-    /// The hash by which a server knows the token. The token's 160 random bits cannot be guessed, so
-    /// a fast hash is safe.
+    /// The hash by which a server knows the token. The token's 160 random bits cannot be guessed,
+    /// so a fast hash is safe.
     pub fn hash(&self) -> TokenHash {
         TokenHash(blake3::derive_key("whimbrel 2026 server token", &self.0))
     }

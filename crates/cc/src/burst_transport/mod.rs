@@ -15,8 +15,8 @@
 //! | receiving node | [`Node`]: the shares of all flows that end there (20) to (25) |
 //!
 //! The congestion control algorithms are `aatp` and `enhanced-aatp` of the
-//! [`registry`](crate::registry). A transport calls [`BurstController::on_bandwidth`], plans a burst
-//! by [`BurstController::plan`], and calls [`BurstController::on_burst`] with each report.
+//! [`registry`](crate::registry). A transport calls [`BurstController::on_bandwidth`], plans a
+//! burst by [`BurstController::plan`], and calls [`BurstController::on_burst`] with each report.
 //!
 //! Peers are hostile: every count, index, time and rate that a peer chooses is bounded here.
 //!

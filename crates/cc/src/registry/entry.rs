@@ -133,7 +133,8 @@ impl Entry {
     pub(crate) const BLANK: Self = Self::new("", "", &[], |_, _| unreachable!());
 
     /// An algorithm outside this crate: without parameters, fed acknowledgments, driven by losses,
-    /// and its own citation. Fields that differ can be set: `Entry { feed: ..., ..Entry::new(...) }`.
+    /// and its own citation. Fields that differ can be set: `Entry { feed: ..., ..Entry::new(...)
+    /// }`.
     pub const fn new(
         name: &'static str,
         summary: &'static str,

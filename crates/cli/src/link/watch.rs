@@ -1,7 +1,7 @@
 //! `whimbrel link --watch`: the path over time, on the terminal.
 //!
-//! The commands' output goes to a file meanwhile: its last lines are shown, and all of it is printed
-//! at the end.
+//! The commands' output goes to a file meanwhile: its last lines are shown, and all of it is
+//! printed at the end.
 
 use crate::table::table;
 use crate::watch::{Rates, Screen, View, until};

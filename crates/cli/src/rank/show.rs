@@ -85,8 +85,8 @@ pub fn fairness(ranking: &Ranking) -> String {
     }
 }
 
-/// What was measured at every point by the requested algorithms. The best algorithm of a point and the
-/// names are left out where there is only one.
+/// What was measured at every point by the requested algorithms. The best algorithm of a point and
+/// the names are left out where there is only one.
 pub fn detail(ranking: &Ranking) -> String {
     let Ranking {
         library, league, ..

@@ -1,5 +1,6 @@
-//! `whimbrel link` with a congestion control for the kernel's TCP: real connections over an emulated
-//! path. Where the system allows no namespaces or no BPF, these tests print why they are skipped.
+//! `whimbrel link` with a congestion control for the kernel's TCP: real connections over an
+//! emulated path. Where the system allows no namespaces or no BPF, these tests print why they are
+//! skipped.
 
 use crate::support::{
     END, END_PROGRAM, folder, list, number, parse, path_in, refused, text, whimbrel,

@@ -14,11 +14,12 @@
 //!   (`fq_codel_link.rs`).
 //! * [`Policer`]: drops what exceeds a rate, without a queue (`policer.rs`).
 //!
-//! RED, Mark and the policer decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link)
-//! knows the packet's fate at once. CoDel decides when a packet leaves the queue, and looks at what
-//! has arrived behind it: with at most one packet's bytes behind it, the queue counts as short,
-//! however long the packet waited. The fate depends on later arrivals, so CoDel has a link of its
-//! own that reports fates afterwards, [`CodelLink`](crate::CodelLink); so has FQ-CoDel.
+//! RED, Mark and the policer decide when a packet arrives, by the queue at that time: a
+//! [`Link`](crate::Link) knows the packet's fate at once. CoDel decides when a packet leaves the
+//! queue, and looks at what has arrived behind it: with at most one packet's bytes behind it, the
+//! queue counts as short, however long the packet waited. The fate depends on later arrivals, so
+//! CoDel has a link of its own that reports fates afterwards, [`CodelLink`](crate::CodelLink); so
+//! has FQ-CoDel.
 
 mod average;
 mod codel;

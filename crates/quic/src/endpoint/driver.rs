@@ -282,7 +282,8 @@ impl Driver {
         let Err(mut error) = self.socket.send(&outgoing, &self.outgoing) else {
             return true;
         };
-        // The kernel reports an earlier packet's error with the next call, which then sends nothing.
+        // The kernel reports an earlier packet's error with the next call, which then sends
+        // nothing.
         if error.kind() != io::ErrorKind::WouldBlock && self.take_obstacles() {
             match self.socket.send(&outgoing, &self.outgoing) {
                 Ok(()) => return true,

@@ -1,9 +1,9 @@
 //! Why packets to a peer do not get there, as far as the system or a router says so.
 //!
-//! A router or the peer's host answers a packet that it cannot deliver with an ICMP message
-//! (RFC 792, RFC 4443); the kernel keeps it in the error queue of the socket (ip(7), `IP_RECVERR`).
-//! Anybody may forge such a message, so it ends an attempt to connect, as it does for TCP, but never
-//! a connection (RFC 9000 section 14.2.1).
+//! A router or the peer's host answers a packet that it cannot deliver with an ICMP message (RFC
+//! 792, RFC 4443); the kernel keeps it in the error queue of the socket (ip(7), `IP_RECVERR`).
+//! Anybody may forge such a message, so it ends an attempt to connect, as it does for TCP, but
+//! never a connection (RFC 9000 section 14.2.1).
 
 use nix::libc;
 use nix::sys::socket::{

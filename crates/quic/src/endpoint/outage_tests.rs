@@ -120,9 +120,9 @@ const FADES: [Gap; 8] = [
     (45_000, 48_000),
 ];
 
-/// 20 s of data, and 11.5 s of fades in the first 38 s. The rest is the way back to the old rate: by
-/// RFC 9002 section 7.6 the window is two packets after an outage, and ssthresh is the algorithm's
-/// part of what was in flight, including what the first acknowledgment covers.
+/// 20 s of data, and 11.5 s of fades in the first 38 s. The rest is the way back to the old rate:
+/// by RFC 9002 section 7.6 the window is two packets after an outage, and ssthresh is the
+/// algorithm's part of what was in flight, including what the first acknowledgment covers.
 #[test]
 fn a_fade_costs_its_length_and_the_way_back_to_the_old_rate() {
     for (controller, at_most) in [

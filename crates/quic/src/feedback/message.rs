@@ -38,7 +38,8 @@ const MILLION: f64 = 1e6;
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Message {
-    /// The packet that carries it is the `number`-th with a mark: the sender wants to know when it arrives.
+    /// The packet that carries it is the `number`-th with a mark: the sender wants to know when it
+    /// arrives.
     Mark { number: u32 },
     /// The packet with the mark `number` arrived at `time`, nanoseconds by the receiver's clock.
     Arrived { number: u32, time: u64 },

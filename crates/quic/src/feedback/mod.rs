@@ -175,8 +175,8 @@ impl Feedback {
         }
     }
 
-    /// A packet of the peer arrived. If it ends a silence, its acknowledgment leaves at once, whatever
-    /// the window and whatever else waits.
+    /// A packet of the peer arrived. If it ends a silence, its acknowledgment leaves at once,
+    /// whatever the window and whatever else waits.
     pub fn on_packet(&mut self, now: Instant) {
         let mut control = self.control.lock();
         if control.silence.on_arrival(now) {

@@ -6,9 +6,9 @@
 //! packet each such interval tests whether the path is back. It is sent whatever the window: one
 //! packet per round trip congests nothing (RFC 8085 section 3.1.1).
 //!
-//! **The other end** of a fade has a window, too, and what it sent into the fade fills it. noq holds
-//! back even acknowledgments then if anything else waits, such as flow control, until its own probe
-//! timeout. The first packet that arrives after a silence therefore lets one packet leave.
+//! **The other end** of a fade has a window, too, and what it sent into the fade fills it. noq
+//! holds back even acknowledgments then if anything else waits, such as flow control, until its own
+//! probe timeout. The first packet that arrives after a silence therefore lets one packet leave.
 
 use std::time::{Duration, Instant};
 

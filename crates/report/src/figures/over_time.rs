@@ -202,8 +202,8 @@ impl Drawer<'_> {
         kinds.filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// Goodput with the capacity, and the pacing rates: of more than [`WITH_PACING`] flows in a panel
-    /// of their own.
+    /// Goodput with the capacity, and the pacing rates: of more than [`WITH_PACING`] flows in a
+    /// panel of their own.
     fn rates(&self) -> Vec<Panel> {
         let (end, spans) = (self.all.end, SPANS as usize);
         let goodputs = self.each(|s| goodput(s.samples(), end, spans));

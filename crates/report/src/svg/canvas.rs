@@ -253,8 +253,8 @@ impl Canvas {
         )
     }
 
-    /// The picture, on a white background. `mm`: the size of a pixel in millimetres; without it, the
-    /// viewer decides.
+    /// The picture, on a white background. `mm`: the size of a pixel in millimetres; without it,
+    /// the viewer decides.
     pub fn finish(self, width: f64, height: f64, font: &str, mm: Option<f64>) -> String {
         let (width, height) = (px(width), px(height));
         let size = |length: f64| match mm {

@@ -24,8 +24,8 @@ const SIGNS: usize = 7;
 pub(super) const LABEL: f64 = 12.0;
 /// More lines than this have no names at their ends: each has a small panel of its own.
 pub(super) const NAMED: usize = 8;
-/// Names at line ends have at most this part of the width; wider ones are in the legend only, and so
-/// are all names of a figure that is narrower than this, in pixels.
+/// Names at line ends have at most this part of the width; wider ones are in the legend only, and
+/// so are all names of a figure that is narrower than this, in pixels.
 const WIDEST_NAME: f64 = 0.3;
 const NARROW: f64 = 560.0;
 /// Between two names, from middle to middle.
@@ -106,8 +106,8 @@ pub(super) fn draw(
     bottom + BELOW - area.top
 }
 
-/// The width of the names at the ends of lines, which save the way to the legend. `None` if there are
-/// too many lines, or a single one, or no room.
+/// The width of the names at the ends of lines, which save the way to the legend. `None` if there
+/// are too many lines, or a single one, or no room.
 fn names_width(panels: &[Vec<Drawn<'_>>], width: f64) -> Option<f64> {
     let most = panels.iter().map(|drawn| named(drawn).count()).max()?;
     let widest = panels

@@ -1,5 +1,5 @@
-//! Numbers, units and ticks as people read them; `assets/values.js` has as much of it as zooming and
-//! pointing need.
+//! Numbers, units and ticks as people read them; `assets/values.js` has as much of it as zooming
+//! and pointing need.
 
 use crate::figure::Axis;
 use serde::Serialize;

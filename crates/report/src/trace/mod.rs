@@ -9,8 +9,8 @@
 //! losses that a controller classified. A capture has it in comments on packets, a log in events of
 //! its own.
 //!
-//! A simulated run is deterministic, so it can be run twice: first to collect the fates of lost packets, then
-//! to write each packet with its fate. Packets are not kept in memory in between.
+//! A simulated run is deterministic, so it can be run twice: first to collect the fates of lost
+//! packets, then to write each packet with its fate. Packets are not kept in memory in between.
 
 mod address;
 mod measured;

@@ -27,8 +27,8 @@
 //!
 //! * `whimbrel:packet_dropped`: `sender` (`client` or `server`), `packet_number`, `path_id`,
 //!   `link`, `cause`
-//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` and `confidence` (if the controller
-//!   gave them), `truth`, `window_reduced`
+//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` and `confidence` (if the
+//!   controller gave them), `truth`, `window_reduced`
 //! * `whimbrel:reduction_undone`: `path_id`
 //!
 //! The main schema allows private events under a URI. The full text of draft 13 was not available:

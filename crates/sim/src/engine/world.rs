@@ -432,8 +432,8 @@ impl<'a, O: Observe> World<'a, O> {
         self.send(at, index, sent);
     }
 
-    /// Puts the packets that a flow sends, those of [`Self::out`] from `sent` on, on the first links
-    /// of their routes.
+    /// Puts the packets that a flow sends, those of [`Self::out`] from `sent` on, on the first
+    /// links of their routes.
     #[inline]
     fn send(&mut self, at: Time, index: usize, sent: usize) {
         let flow = &mut self.flows[index].flow;

@@ -95,8 +95,8 @@
 //! **Types.** A file is read into a [`ScenarioSpec`], which flags and arguments can make without a
 //! file. Printing one gives a file.
 //!
-//! The tables `[experiment]` and `[point]` are ignored here: a file that describes an experiment, or
-//! a point of the matrix of `whimbrel rank`, is a scenario too.
+//! The tables `[experiment]` and `[point]` are ignored here: a file that describes an experiment,
+//! or a point of the matrix of `whimbrel rank`, is a scenario too.
 
 mod aqm;
 mod axis;

@@ -17,8 +17,9 @@ const DEFAULT_STREAMS: u32 = 8;
 const EXAMPLE: &str = "20 kB every 10 ms";
 
 impl Data {
-    /// The streams of a TCP flow. `own`: a number of streams that overrides the flow's. `one_stream`:
-    /// the flow can have one stream only, because it has several routes or sends both ways.
+    /// The streams of a TCP flow. `own`: a number of streams that overrides the flow's.
+    /// `one_stream`: the flow can have one stream only, because it has several routes or sends both
+    /// ways.
     pub(super) fn streams_of_tcp(
         &self,
         own: Option<&Written<u32>>,

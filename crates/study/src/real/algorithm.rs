@@ -19,8 +19,8 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// The algorithm of this name: the kernel's if the kernel has one, so that such names keep their
-    /// meaning, else Whimbrel's.
+    /// The algorithm of this name: the kernel's if the kernel has one, so that such names keep
+    /// their meaning, else Whimbrel's.
     ///
     /// # Errors
     /// If there is no such algorithm; names what the kernel has, and the nearest of Whimbrel's.
@@ -94,8 +94,8 @@ impl Registered {
     }
 }
 
-/// Causes of losses as classifiers distinguish them. A full queue, queue management and collisions on
-/// Wi-Fi are congestion. Everything else is random: loss in transit, corruption, outages.
+/// Causes of losses as classifiers distinguish them. A full queue, queue management and collisions
+/// on Wi-Fi are congestion. Everything else is random: loss in transit, corruption, outages.
 #[derive(Debug)]
 struct Causes(Arc<LostSegments>);
 

@@ -225,8 +225,8 @@ pub type Watch<'a> = dyn FnMut(usize, Progress) -> ControlFlow<()> + 'a;
 /// Predicts and measures each trial.
 ///
 /// # Errors
-/// If the simulator refuses a path, there is no space for files, the process has several threads, or
-/// it is stopped.
+/// If the simulator refuses a path, there is no space for files, the process has several threads,
+/// or it is stopped.
 pub fn run(
     trials: Vec<Trial>,
     order: Order,

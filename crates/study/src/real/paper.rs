@@ -72,8 +72,8 @@ impl Fades {
     }
 }
 
-/// The transfers of the table: all of them with the paper's file, or a tenth of the file and at most
-/// one fade.
+/// The transfers of the table: all of them with the paper's file, or a tenth of the file and at
+/// most one fade.
 ///
 /// # Errors
 /// If the experiment has a mistake.
@@ -151,8 +151,8 @@ fn case(experiment: &Experiment, point: &Point, full: bool, seed: u64) -> Option
     })
 }
 
-/// The time of a case beyond that of the same algorithm without fades, over the length of the fades:
-/// measured, predicted, and the paper's. `None` without fades.
+/// The time of a case beyond that of the same algorithm without fades, over the length of the
+/// fades: measured, predicted, and the paper's. `None` without fades.
 pub fn additional(of: usize, cases: &[(Case, Row)]) -> Option<[Option<f64>; 3]> {
     let (case, row) = cases.get(of)?;
     let alone = |(other, _): &&(Case, Row)| {

@@ -176,8 +176,8 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Runs the experiments of a plan that have no stored result, and stores theirs in the cache. `each`
-/// gets the results of experiments that share a scenario as soon as they are known.
+/// Runs the experiments of a plan that have no stored result, and stores theirs in the cache.
+/// `each` gets the results of experiments that share a scenario as soon as they are known.
 ///
 /// # Errors
 /// If a scenario is wrong, `each` fails, or the observer stops it.

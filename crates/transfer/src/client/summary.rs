@@ -21,7 +21,8 @@ pub struct Summary {
     pub connect_seconds: f64,
     /// `bytes` over `seconds`, bits per second.
     pub goodput_bps: f64,
-    /// What carried the last connection. `send --json` prints that of the [`Report`](crate::Report).
+    /// What carried the last connection. `send --json` prints that of the
+    /// [`Report`](crate::Report).
     #[serde(skip)]
     pub transport: Transport,
     /// QUIC packets declared lost, MTU probes included. Over TLS, where TCP sends and repeats

@@ -12,9 +12,9 @@ use whimbrel_units::Duration as Span;
 
 /// Chunks in transit at once. A stream counts until its receiver has read all of it.
 pub(crate) const STREAMS: u32 = 128;
-/// Maximum data that a sender holds unacknowledged, bytes, and that a receiver holds while chunks are
-/// read in order. What is behind gaps is taken from noq at once, so a receiver whose disk is slow
-/// holds up to [`STREAMS`] chunks.
+/// Maximum data that a sender holds unacknowledged, bytes, and that a receiver holds while chunks
+/// are read in order. What is behind gaps is taken from noq at once, so a receiver whose disk is
+/// slow holds up to [`STREAMS`] chunks.
 const WINDOW: u32 = 64 << 20;
 /// The receiver's maximum before the client has shown its token, bytes.
 const UNAUTHENTICATED_WINDOW: u32 = 64 << 10;

@@ -168,8 +168,8 @@ fn hash(partial: &Partial, pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &H
         if this.bytes == range.end - range.start {
             let hash = match open.remove(&piece.stream).and_then(|open| open.hasher) {
                 Some(hasher) => Some(hasher.finish()),
-                // It has just been written, so it is in memory. If it cannot be read now, it is read
-                // at the end, which reports the error.
+                // It has just been written, so it is in memory. If it cannot be read now, it is
+                // read at the end, which reports the error.
                 None => read_hash(partial, size, &range).ok(),
             };
             lock(hashes).set(block, hash);

@@ -1,6 +1,7 @@
 //! Finds out which parts of the receiver's file differ from the source.
 //!
-//! The receiver sends the hashes of subtrees, coarse ones first; below one that differs, finer ones.
+//! The receiver sends the hashes of subtrees, coarse ones first; below one that differs, finer
+//! ones.
 
 use super::source::Source;
 use super::{Hashes, set};

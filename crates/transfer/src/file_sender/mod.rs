@@ -301,8 +301,8 @@ impl Sending<'_> {
         }
     }
 
-    /// Sends every chunk on its own stream. Returns their number when noq has accepted the last one;
-    /// noq's send window limits how much it accepts before it is acknowledged.
+    /// Sends every chunk on its own stream. Returns their number when noq has accepted the last
+    /// one; noq's send window limits how much it accepts before it is acknowledged.
     async fn send_chunks(
         &self,
         transfer: u64,

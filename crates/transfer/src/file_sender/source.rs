@@ -292,8 +292,8 @@ impl StreamSource {
         self.lock().hashes.get(index).copied()
     }
 
-    /// The block at `at`, which is 1 MiB or the rest of the stream: one that another attempt read, or
-    /// the next one of the stream. Waits while too much is not written. `None` at the end.
+    /// The block at `at`, which is 1 MiB or the rest of the stream: one that another attempt read,
+    /// or the next one of the stream. Waits while too much is not written. `None` at the end.
     pub fn next(&self, at: u64) -> Result<Option<Bytes>, Error> {
         let mut state = self.lock();
         let mut reader = loop {

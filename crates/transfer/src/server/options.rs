@@ -17,8 +17,8 @@ use whimbrel_units::{Bytes, Duration as Span};
 pub struct Limits {
     /// Maximum file size; never more than 16 TiB.
     pub file: Bytes,
-    /// Maximum number of connections with transfers; further ones wait for their turn. Each may hold
-    /// up to 128 MiB of data that waits for the disk, after the client has shown the token.
+    /// Maximum number of connections with transfers; further ones wait for their turn. Each may
+    /// hold up to 128 MiB of data that waits for the disk, after the client has shown the token.
     pub connections: usize,
     /// Maximum number of concurrent files per connection.
     pub transfers: usize,

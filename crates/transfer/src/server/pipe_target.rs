@@ -57,8 +57,8 @@ impl Opened {
         }
     }
 
-    /// Joins it to the pipe until both directions have ended. Returns what was carried, and the exit
-    /// status of a program as a shell reports it; 0 for a port.
+    /// Joins it to the pipe until both directions have ended. Returns what was carried, and the
+    /// exit status of a program as a shell reports it; 0 for a port.
     ///
     /// # Errors
     /// If the connection to the client is lost.

@@ -66,8 +66,8 @@ impl Session {
         Err(Error::refused(Reason::Rights, text))
     }
 
-    /// Runs a transfer that has a place. It ends if almost nothing is carried in `periods` times the
-    /// limit for stalls while others wait for its place.
+    /// Runs a transfer that has a place. It ends if almost nothing is carried in `periods` times
+    /// the limit for stalls while others wait for its place.
     pub(super) async fn while_it_moves<T>(
         &self,
         periods: u32,

@@ -5,9 +5,9 @@ use noq_proto::{EndpointConfig, HashedConnectionIdGenerator};
 use ring::hmac;
 use std::sync::Arc;
 
-/// A server that starts again with the same identity answers packets of connections that it does not
-/// know any more with stateless resets that their clients recognize (RFC 9000 section 10.3). So a
-/// client learns of the restart at its next packet and not after the idle timeout.
+/// A server that starts again with the same identity answers packets of connections that it does
+/// not know any more with stateless resets that their clients recognize (RFC 9000 section 10.3). So
+/// a client learns of the restart at its next packet and not after the idle timeout.
 pub(super) fn endpoint_config(identity: &Identity) -> EndpointConfig {
     let key = identity.secret("whimbrel stateless reset");
     let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &key)));

@@ -3,9 +3,9 @@
 //! Anybody can connect, so strangers have places of their own: however many there are, they take
 //! none from those who have shown a token. When all places are taken, a newcomer replaces the
 //! oldest stranger of the network that has the most, so one address cannot keep another one out. A
-//! client with the token needs its place for two or three round trips. A newcomer whose first packet
-//! shows that it has a token is displaced by such newcomers only: strangers at its own address,
-//! however many and however fast they come, do not keep it out.
+//! client with the token needs its place for two or three round trips. A newcomer whose first
+//! packet shows that it has a token is displaced by such newcomers only: strangers at its own
+//! address, however many and however fast they come, do not keep it out.
 //!
 //! A token has 160 bits and cannot be guessed. An address from which many wrong ones come is
 //! therefore slowed down, which saves the server work, but never shut out: behind it there may be
@@ -160,10 +160,11 @@ impl<T> Strangers<T> {
         })
     }
 
-    /// Which stranger must leave so that there is a place for one of `network`: `Some(None)` if none
-    /// must, `None` if none may.
+    /// Which stranger must leave so that there is a place for one of `network`: `Some(None)` if
+    /// none must, `None` if none may.
     fn must_leave(&self, network: IpAddr, known: bool) -> Option<Option<u64>> {
-        // For each network how many there are, and the first to leave: the oldest that is not known.
+        // For each network how many there are, and the first to leave: the oldest that is not
+        // known.
         let mut of = HashMap::<IpAddr, (usize, (bool, u64))>::new();
         for (number, stranger) in &self.present {
             let this = (stranger.known, *number);

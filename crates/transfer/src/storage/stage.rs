@@ -328,11 +328,11 @@ fn has_content(file: &mut File, size: u64, content: &[u8]) -> bool {
     read.is_ok() && there == content
 }
 
-/// Whether a link with this target, `depth` directories below the top of a tree, leads to a place in
-/// the tree, whatever other such links there are or will be.
+/// Whether a link with this target, `depth` directories below the top of a tree, leads to a place
+/// in the tree, whatever other such links there are or will be.
 ///
-/// `..` is allowed only at the beginning, where the directories above are real ones: what is above a
-/// name that comes before may be somewhere else, if that is a link.
+/// `..` is allowed only at the beginning, where the directories above are real ones: what is above
+/// a name that comes before may be somewhere else, if that is a link.
 pub(crate) fn stays_below(depth: usize, target: &[u8]) -> bool {
     let target = Path::new(OsStr::from_bytes(target));
     if target.as_os_str().is_empty() || target.as_os_str().as_bytes().contains(&0) {

@@ -160,8 +160,8 @@ pub enum Message {
         /// No more follow.
         last: bool,
     },
-    /// Files that were requested and are in no pack, at most 1024. The index is that of the request,
-    /// over all lists.
+    /// Files that were requested and are in no pack, at most 1024. The index is that of the
+    /// request, over all lists.
     Unsent {
         /// Which, and why.
         #[serde(deserialize_with = "at_most::<MAX_LIST, _, _>")]

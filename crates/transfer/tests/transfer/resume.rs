@@ -419,8 +419,8 @@ async fn a_transfer_beyond_the_places_waits_and_is_told() {
     service.stop().await;
 }
 
-/// The receiver of the next attempt has most of the stream already, so what it writes does not begin
-/// with the first byte. What the sender keeps must become free nevertheless.
+/// The receiver of the next attempt has most of the stream already, so what it writes does not
+/// begin with the first byte. What the sender keeps must become free nevertheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_stream_goes_on_after_a_restart_of_the_server() {
     let scratch = ScratchDirectory::new();

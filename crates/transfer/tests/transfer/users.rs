@@ -82,7 +82,8 @@ async fn a_quota_counts_all_files_of_a_user_under_all_tokens() {
     assert_eq!(reason(&error), Some(Reason::Quota), "{error}");
     assert!(error.to_string().contains("1 MB"), "{error}");
     upload(options(&second, &other)).await.expect("no quota");
-    // What replaces a file needs space beside it; then the old one's is free, as a removed one's is.
+    // What replaces a file needs space beside it; then the old one's is free, as a removed one's
+    // is.
     upload(options(&file("first", 300_000), &new))
         .await
         .expect("it fits");

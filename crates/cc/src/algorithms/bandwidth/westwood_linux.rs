@@ -1,17 +1,18 @@
 //! Westwood+ as Linux implements it (`net/ipv4/tcp_westwood.c` of Linux 6.1): chosen with
 //! `westwood-plus?linux=true`.
 //!
-//! * sample: the bytes acknowledged since the last sample, over the time since then, which is longer
-//!   than one RTT and than 50 ms
+//! * sample: the bytes acknowledged since the last sample, over the time since then, which is
+//!   longer than one RTT and than 50 ms
 //! * filter: twice `x_k = 7/8*x_{k-1} + 1/8*input`; the first sample sets both
 //! * loss: `ssthresh = cwnd/2` (Reno's), and recovery shrinks the flight towards it
 //! * end of recovery: `cwnd = ssthresh = max(BWE*RTTmin, 2 segments)`, up or down
-//! * timeout: `ssthresh = max(BWE*RTTmin, 2 segments)`, and RTTmin starts again with the next sample
+//! * timeout: `ssthresh = max(BWE*RTTmin, 2 segments)`, and RTTmin starts again with the next
+//!   sample
 //!
-//! **Physics.** Against the paper's algorithm (`westwood_plus.rs`) a recovery costs more: for a round
-//! trip the flight is halved. Afterwards the window may be above the half, as in the paper, but the
-//! estimate has seen the halved flight, and two filters follow it. Where losses come in every round
-//! trip, the window is lower than the paper's.
+//! **Physics.** Against the paper's algorithm (`westwood_plus.rs`) a recovery costs more: for a
+//! round trip the flight is halved. Afterwards the window may be above the half, as in the paper,
+//! but the estimate has seen the halved flight, and two filters follow it. Where losses come in
+//! every round trip, the window is lower than the paper's.
 //!
 //! Units: bytes, seconds.
 

@@ -41,9 +41,9 @@
 //!   spacing of a flight that left at once is that of the bottleneck. A sender that paces its first
 //!   window measures its own pace; its estimate is low, and rho^2 must make up for it. ACKs that
 //!   arrive at one instant, or while the window is not used, measure nothing.
-//! * `linux=true` is Linux's tcp_hybla: growth for each ACK, so that with delayed ACKs it grows half
-//!   as fast; rho from the lowest smoothed RTT, in steps of 1/8; no estimate of ssthresh and no
-//!   pacing. Its initial window of rho segments is left to the transport. `estimate=false` with
+//! * `linux=true` is Linux's tcp_hybla: growth for each ACK, so that with delayed ACKs it grows
+//!   half as fast; rho from the lowest smoothed RTT, in steps of 1/8; no estimate of ssthresh and
+//!   no pacing. Its initial window of rho segments is left to the transport. `estimate=false` with
 //!   `RTT0=50` and `pacing=false` is ns-3's TcpHybla.
 //! * The transport sets the initial window. It is not rho segments (Linux) or rho times the window:
 //!   the first ACKs outgrow both.

@@ -1,7 +1,7 @@
 //! Gets files and directories from a server.
 //!
-//! The roles of sender and receiver are those of storing a file, exchanged: an interrupted file goes
-//! on where it was, and its hash is checked.
+//! The roles of sender and receiver are those of storing a file, exchanged: an interrupted file
+//! goes on where it was, and its hash is checked.
 
 use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};

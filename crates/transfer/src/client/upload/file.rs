@@ -110,8 +110,8 @@ pub struct Report {
 }
 
 /// Sends one file and waits until the server has stored it on disk under its name. `on_progress` is
-/// called ten times per second. When `stop` completes, the transfer ends and the server is notified;
-/// what it has stays there for the next attempt.
+/// called ten times per second. When `stop` completes, the transfer ends and the server is
+/// notified; what it has stays there for the next attempt.
 ///
 /// # Errors
 /// If the file cannot be read, the server cannot be reached, has another fingerprint, or refuses
@@ -253,7 +253,8 @@ impl Job {
         })
     }
 
-    /// Sends the file over one connection. A file that changes meanwhile is compared and sent again.
+    /// Sends the file over one connection. A file that changes meanwhile is compared and sent
+    /// again.
     pub(super) async fn send(
         &mut self,
         session: &ClientSession,

@@ -8,8 +8,8 @@
 //! 115, 2021).
 //!
 //! `rate` has the rules of the sending rate for both, `original` is AATP, `enhanced` is
-//! Enhanced-AATP, and this file has what they share as [`BurstController`]s. The transport defines what
-//! a burst is, how it is measured and answered, and how long a sender may continue without an
+//! Enhanced-AATP, and this file has what they share as [`BurstController`]s. The transport defines
+//! what a burst is, how it is measured and answered, and how long a sender may continue without an
 //! answer.
 //!
 //! * Nothing is sent before [`on_bandwidth`](BurstController::on_bandwidth) has reported the path's

@@ -9,18 +9,19 @@
 //!
 //! * **A drain** that empties the queue shows the noise itself: the standing RTT of an empty path
 //!   is above the minimum of many round trips. It sets the allowance.
-//! * **A push.** A flow whose RTT is noisy and that does not grow adds up to a quarter to its window
-//!   for two round trips, and compares the last half of the second with the time before. It adds no
-//!   more than makes the answer clear: what is a quarter of a long RTT is many round trips of queue
-//!   for flows with short ones. A flow that fills the path alone adds `dW` to the queue, which lasts
-//!   `dW/C`: as part of the RTT the same as of the window. If the RTT grows by less than three quarters of that, what looks like a queue is
-//!   none, or others yield. It raises the allowance, and the window keeps what it has gained. One
-//!   that finds the path full halves the allowance, and becomes rarer. The window is then what it
-//!   was, and stays so for one more round trip: the RTTs of that time are those of the push.
+//! * **A push.** A flow whose RTT is noisy and that does not grow adds up to a quarter to its
+//!   window for two round trips, and compares the last half of the second with the time before. It
+//!   adds no more than makes the answer clear: what is a quarter of a long RTT is many round trips
+//!   of queue for flows with short ones. A flow that fills the path alone adds `dW` to the queue,
+//!   which lasts `dW/C`: as part of the RTT the same as of the window. If the RTT grows by less
+//!   than three quarters of that, what looks like a queue is none, or others yield. It raises the
+//!   allowance, and the window keeps what it has gained. One that finds the path full halves the
+//!   allowance, and becomes rarer. The window is then what it was, and stays so for one more round
+//!   trip: the RTTs of that time are those of the push.
 //!
-//! One of n flows on a full path sees an n-th of that answer, and cannot tell it from noise. So only
-//! a flow whose noise may explain the delay pushes, and the allowance is never more than noise may
-//! explain (`delays.rs`): without noise nothing of this takes place.
+//! One of n flows on a full path sees an n-th of that answer, and cannot tell it from noise. So
+//! only a flow whose noise may explain the delay pushes, and the allowance is never more than noise
+//! may explain (`delays.rs`): without noise nothing of this takes place.
 //!
 //! Units: seconds; waits in round trips.
 

@@ -321,7 +321,8 @@ impl Whimbrel {
         if cruise.is_fast() {
             return;
         }
-        // The noise is worth a look: it may explain the delay, and hide the queue that the flow wants.
+        // The noise is worth a look: it may explain the delay, and hide the queue that the flow
+        // wants.
         let delay = self.delays.queue().max(self.target.delay(self.own_rate()));
         let noise = self.config.noise && delay < self.noise_limit();
         if noise && !self.losses.suspicious() && self.fullness.may_push() {

@@ -16,8 +16,8 @@
 //! clock, if all flows are. (The base RTT is at most the deepest dip, so a flow that drains alone
 //! cannot mistake the queue that it leaves for an empty one after a deeper dip.)
 //!
-//! Trials of `compete.rs` follow the clock, moved or not, but move nothing: beside CUBIC the deepest
-//! dips are those of its losses.
+//! Trials of `compete.rs` follow the clock, moved or not, but move nothing: beside CUBIC the
+//! deepest dips are those of its losses.
 //!
 //! Moving means that the minima of both coincide one period later (`clock.rs`). A dip that no drain
 //! made, such as a loss of a large flow, is a sign for all flows alike, and does no harm.

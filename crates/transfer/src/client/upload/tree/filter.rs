@@ -51,8 +51,8 @@ impl Patterns {
 }
 
 impl Filter {
-    /// Files that match `include` (all, if it is empty) and not `exclude`. What is below a directory
-    /// that matches `exclude` is left out, too.
+    /// Files that match `include` (all, if it is empty) and not `exclude`. What is below a
+    /// directory that matches `exclude` is left out, too.
     ///
     /// # Errors
     /// If a pattern is invalid; the message says which.

@@ -38,8 +38,8 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Looks at all sources. A directory keeps its name, unless its path ends with a slash: then its
-    /// content is sent.
+    /// Looks at all sources. A directory keeps its name, unless its path ends with a slash: then
+    /// its content is sent.
     ///
     /// # Errors
     /// If a source does not exist.
