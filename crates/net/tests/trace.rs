@@ -221,6 +221,16 @@ fn a_rate_as_csv_is_a_trace() {
 }
 
 #[test]
+fn a_packet_after_the_last_opportunity_waits_for_the_next_round() {
+    // An opportunity each millisecond for a second, then none for a second.
+    let mut link = link("0,12.032\n1,0\n");
+    assert_eq!(delivered(&mut link, ms(500), 1504), ms(501));
+    assert_eq!(delivered(&mut link, ms(1500), 1504), ms(2001));
+    assert_eq!(delivered(&mut link, ms(1600), 1504), ms(2002));
+    assert_eq!(delivered(&mut link, ms(7300), 1504), ms(8001));
+}
+
+#[test]
 fn a_mistake_in_csv_names_the_line() {
     for (text, expected) in [
         ("time,rate\n0,1\n1,x\n", "line 3: `x` is not a rate"),

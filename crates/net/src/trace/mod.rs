@@ -195,23 +195,28 @@ impl Reader {
     /// Takes the first unused opportunity after `now`; `Time::MAX` at the end of all time.
     fn advance(&mut self, now: Time) -> Time {
         let now = now.as_nanos();
-        let Trace {
-            opportunities,
-            period,
-        } = &*self.trace;
         // All opportunities of earlier rounds are at or before the start of this one.
-        let round = now / period;
+        let round = now / self.trace.period;
         if round > self.round {
             self.round = round;
             self.next = 0;
         }
-        if self.next == opportunities.len() {
-            self.round += 1;
-            self.next = 0;
+        if let Some(at) = self.take(now) {
+            return at;
         }
-        let Some(base) = self.round.checked_mul(*period) else {
-            return Time::MAX;
-        };
+        // The rest of this round has no opportunity: a rate as CSV may end with zero.
+        self.round += 1;
+        self.next = 0;
+        self.take(now).unwrap_or(Time::MAX)
+    }
+
+    /// Takes the first unused opportunity of this round after `now`, if there is one.
+    fn take(&mut self, now: u64) -> Option<Time> {
+        let Trace {
+            opportunities,
+            period,
+        } = &*self.trace;
+        let base = self.round.checked_mul(*period)?;
         let ahead = &opportunities[self.next..];
         let skip = match ahead.first() {
             // Busy: the next one is the answer.
@@ -219,14 +224,8 @@ impl Reader {
             // Idle for long: skip by bisection.
             _ => ahead.partition_point(|t| base.saturating_add(*t) <= now),
         };
-        match ahead.get(skip) {
-            Some(t) => {
-                self.next += skip + 1;
-                Time::from_nanos(base.saturating_add(*t))
-            }
-            // Only if `now` is the maximum time: otherwise the round's last opportunity is still to
-            // come.
-            None => Time::MAX,
-        }
+        let at = base.saturating_add(*ahead.get(skip)?);
+        self.next += skip + 1;
+        Some(Time::from_nanos(at))
     }
 }
