@@ -1,4 +1,4 @@
-//! Tells work that blocks a thread that nobody waits for it any more.
+//! Notifies blocking work that its caller no longer waits for it.
 
 use crate::error::Error;
 use std::sync::Arc;

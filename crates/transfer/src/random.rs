@@ -7,7 +7,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 #[error("the system provided no random numbers")]
 pub struct NoRandomness;
 
-/// Random bytes that nobody can guess.
+/// Random bytes that cannot be guessed.
 ///
 /// # Errors
 /// If the system provides none.

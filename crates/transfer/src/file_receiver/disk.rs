@@ -38,7 +38,7 @@ pub(super) struct Disk {
     pieces: Option<mpsc::Sender<Piece>>,
     writer: Option<JoinHandle<Result<(), Error>>>,
     hasher: Option<JoinHandle<()>>,
-    /// What was written; `None` if nobody wants to know.
+    /// What was written; `None` if it is not requested.
     written: Option<Written>,
 }
 
