@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use whimbrel_study::advice::{json, sentences};
 use whimbrel_study::advise::{Request, advise};
 use whimbrel_study::neighbours::Neighbours;
+use whimbrel_study::real::path_measurement::PathMeasurement;
 use whimbrel_units::{Bytes, Duration};
 
 /// Advise which algorithm to use on a path
@@ -22,7 +23,7 @@ use whimbrel_units::{Bytes, Duration};
 /// what to use, what it gains over CUBIC, what it does to neighbours, and what can run it today.
 ///
 /// With HOST, where `whimbrel serve` runs, the path is measured first: data that the server
-/// discards is sent for some seconds. What flags say of the path counts more than what is measured.
+/// discards is sent for some seconds, on long or lossless paths for up to 40. What flags say of the path counts more than what is measured.
 #[derive(clap::Args)]
 #[command(
     mut_arg("rate", |rate| rate.required_unless_present_any(["rate_trace", "host"])),
@@ -40,14 +41,18 @@ The advice has the highest score: that of class A of `whimbrel rank`, alone on
 the path, times what the neighbours keep (at most 1), times the share that it
 takes beside them over half of a fair share (at most 1). Algorithms that leave a
 CUBIC flow less than a quarter of its share on an ordinary path are excluded.
+Of scores within 0.03 of the highest, the shortest queue decides.
 
-A measurement sends with bbr, for --probe-time or until --probe-size. The rate
-is the 90th percentile over half seconds, the RTT the minimum, the random loss
-that with a short queue after the start, and the buffer the longest queue. The
-server may refuse it (`serve --max-probe 0`).
+A measurement sends with bbr until the rate no longer rises, then for ten round
+trips at the full rate, lets the queue drain, and then sends at 80 % of that
+rate: the loss of this part is the path's own. It ends when it is sure, at the
+latest after --probe-time or --probe-size; if that is too early there is no
+advice. In parentheses are 95 % intervals. The server may refuse a measurement
+(`serve --max-probe 0`).
 
---json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, queue_is_full,
-seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm,
+--json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, each with its
+interval (rate_interval_bps ...: [low, high], null for an open end),
+queue_is_full, seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm,
 score, goodput_bps, queue_ms, lost, share, neighbours_keep, file_seconds (null
 without --size), carriers}]}."
 )]
@@ -63,8 +68,8 @@ pub struct AdviseArgs {
     /// Also simulate how long a file of this size takes
     #[arg(long, conflicts_with = "rate_trace")]
     size: Option<Bytes>,
-    /// How long data is sent to HOST
-    #[arg(long, value_name = "TIME", default_value = "4 s", requires = "host")]
+    /// How long data is sent to HOST at most
+    #[arg(long, value_name = "TIME", default_value = "40 s", requires = "host")]
     probe_time: Duration,
     /// How much data is sent to HOST at most
     #[arg(
@@ -109,7 +114,7 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
     let candidates = advise(&request, &Bar::new())?;
     let mut out = anstream::stdout().lock();
     if args.json {
-        let path = probed.map_or(Value::Null, probe::Measured::as_json);
+        let path = probed.map_or(Value::Null, PathMeasurement::as_json);
         serde_json::to_writer_pretty(&mut out, &json(&request, &candidates, path))?;
         writeln!(out)?;
     } else {

@@ -1,6 +1,6 @@
 //! The advice on a path as sentences and as JSON.
 
-use crate::advise::{Candidate, Request, USUAL};
+use crate::advise::{Candidate, Request, TIE, USUAL, tied};
 use crate::transport::carriers;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ fn millis(seconds: f64) -> String {
     }
 }
 
-/// The advice in three sentences, and a fourth about a file.
+/// The advice in three sentences, with one more about ties and one about a file.
 pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
     let neighbours = &request.neighbours;
     let Some(best) = measured.first() else {
@@ -74,8 +74,9 @@ pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
             millis(best.queue)
         ),
         format!(
-            "{gain}; beside {neighbours} it takes {:.2} of a fair share, and {} {:.0} % of what {} \
+            "{gain}. Beside {neighbours}, {} takes {:.2} of a fair share, and {} {:.0} % of what {} \
              beside {} own kind.",
+            best.name,
             best.beside.share,
             if one { "that flow keeps" } else { "those keep" },
             best.beside.kept * 100.0,
@@ -86,7 +87,21 @@ pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
     ];
     let file = request.size.and_then(|size| file_sentence(size, measured));
     all.extend(file);
+    all.extend(ties(measured));
     all
+}
+
+/// Which algorithms are as good as the best, and why they are not the advice.
+fn ties(measured: &[Candidate]) -> Option<String> {
+    let others = measured.get(1..tied(measured))?;
+    let named = |one: &Candidate| format!("{} ({})", one.name, millis(one.queue));
+    let names: Vec<String> = others.iter().map(named).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "As good by their scores, which differ by at most {TIE}, but with longer queues: {}.",
+            names.join(", ")
+        )
+    })
 }
 
 /// The advice as JSON; `path` is what was measured of the path, or null.
@@ -155,6 +170,37 @@ mod tests {
             [0.0004, 0.00996, 0.0724].map(millis),
             ["0.4 ms", "10 ms", "72 ms"]
         );
+    }
+
+    #[test]
+    fn of_equal_scores_the_shortest_queue_is_the_advice() {
+        let one = |name: &str, alone, queue| Candidate {
+            name: name.to_owned(),
+            alone,
+            goodput: 1e6,
+            ideal: 2e6,
+            queue,
+            lost: 0.0,
+            beside: crate::neighbours::Beside {
+                kept: 1.0,
+                share: 1.0,
+            },
+            takes: None,
+        };
+        let mut all = [
+            one("bbr", 0.66, 0.3),
+            one("copa", 0.65, 0.01),
+            one("vegas", 0.6, 0.0),
+        ];
+        crate::advise::prefer_short_queues(&mut all);
+        assert_eq!(
+            all.each_ref().map(|one| &*one.name),
+            ["copa", "bbr", "vegas"]
+        );
+        let text = ties(&all).expect("a tie");
+        assert!(text.contains("longer queues: bbr (300 ms)."), "{text}");
+        assert_eq!(ties(&all[..1]), None);
+        assert_eq!(ties(&[]), None);
     }
 
     #[test]

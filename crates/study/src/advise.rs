@@ -30,6 +30,8 @@ const SEEDS: u32 = 3;
 pub const SHOWN: usize = 5;
 /// Bits of a full packet.
 const PACKET: f64 = 12_000.0;
+/// Scores that differ by at most this much are alike: other seeds might change their order.
+pub const TIE: f64 = 0.03;
 /// Of a larger file this many bytes are simulated.
 const LARGEST: u64 = 256 << 20;
 
@@ -102,6 +104,7 @@ pub fn advise(request: &Request, observer: &dyn Observer) -> Result<Vec<Candidat
     }
     let mut measured = advisor.alone(&finalists, PACKETS.1, SEEDS)?;
     advisor.add_neighbours(&mut measured, PACKETS.1, SEEDS)?;
+    prefer_short_queues(&mut measured);
     if let Some(size) = request.size {
         for (i, one) in measured.iter_mut().enumerate() {
             if i < SHOWN || one.name == USUAL {
@@ -110,6 +113,22 @@ pub fn advise(request: &Request, observer: &dyn Observer) -> Result<Vec<Candidat
         }
     }
     Ok(measured)
+}
+
+/// Of the candidates whose scores are as good as the highest, the one with the shortest queue comes
+/// first. The others keep their order.
+pub(crate) fn prefer_short_queues(sorted: &mut [Candidate]) {
+    let tied = tied(sorted);
+    if let Some(tied) = sorted.get_mut(..tied) {
+        tied.sort_by(|a, b| a.queue.total_cmp(&b.queue));
+    }
+}
+
+/// How many of the first candidates have the highest score, or one that is as good.
+pub fn tied(candidates: &[Candidate]) -> usize {
+    let scores = candidates.iter().map(Candidate::score);
+    let best = scores.clone().fold(0.0, f64::max);
+    scores.take_while(|score| *score >= best - TIE).count()
 }
 
 fn usual() -> Result<Spec, Error> {

@@ -13,6 +13,7 @@
 //! | [`hindsight`] | which algorithm would have been faster, after a transfer |
 //! | `load` | what other programs used of the processors |
 //! | [`paper`] | trials from a paper's table |
+//! | [`path_measurement`] | what a probe says of its path |
 //! | `quic`, `tcp` | the two ends of a transfer |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
@@ -21,6 +22,7 @@ pub mod algorithm;
 pub mod hindsight;
 mod load;
 pub mod paper;
+pub mod path_measurement;
 mod quic;
 mod tcp;
 mod transfer;

@@ -30,7 +30,7 @@ pub use download::{GetOptions, GetReport, get};
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
 pub use options::{ClientOptions, Measurement};
 pub use pipe::PipeClient;
-pub use probe::{ProbeReport, ProbeSample, probe};
+pub use probe::{ProbeReport, ProbeSample, ProbeStage, probe};
 pub use retry::Retry;
 pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use update::{Outcome, Progress, Update};

@@ -1,0 +1,434 @@
+//! What a probe says of its path: rate, base RTT, random loss and buffer, each with an interval.
+
+use crate::BadInput;
+use crate::path::Path;
+use serde_json::{Value, json};
+use whimbrel_net::Queue;
+use whimbrel_sim::scenario::Written;
+use whimbrel_sim::scenario::document::Value as Source;
+use whimbrel_transfer::{ProbeReport, ProbeSample, ProbeStage};
+use whimbrel_units::{Duration, Probability, Rate};
+
+/// Standard errors to either side of a mean: 95 % of a normal distribution.
+const Z: f64 = 1.96;
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: f64 = 28.0;
+/// Windows of the full rate, and round trips with an empty queue, without which nothing is said.
+const LEAST: (usize, f64) = (4, 4.0);
+/// A queue up to this part of the longest one is short.
+const SHORT: f64 = 0.5;
+/// Less than this queue is noise of the end systems, seconds.
+const NOISE: f64 = 0.002;
+/// With a full buffer this many times more packets are lost than with a short queue.
+const FULL: f64 = 3.0;
+/// Queues above this part of the longest one stood at the end of the buffer.
+const TOP: f64 = 0.9;
+
+/// A quantity, and the interval in which it is with a probability of about 95 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// The interval.
+    pub interval: (f64, f64),
+}
+
+impl Estimate {
+    fn json(&self) -> Value {
+        json!([self.interval.0, self.interval.1])
+    }
+}
+
+/// What was measured of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathMeasurement {
+    /// The server.
+    pub host: String,
+    /// Of the bottleneck, headers included, bit/s.
+    pub rate: Estimate,
+    /// The base RTT, seconds.
+    pub rtt: Estimate,
+    /// Packets lost with a short queue, of those sent.
+    pub loss: Estimate,
+    /// The longest queue, in products of rate and base RTT.
+    pub queue_bdp: Estimate,
+    /// Whether that was the whole buffer, by the packets lost then.
+    pub is_full: bool,
+    /// How long the probe took.
+    pub seconds: f64,
+    /// What it sent.
+    pub bytes: u64,
+}
+
+impl PathMeasurement {
+    /// What a probe of the path to this host says.
+    ///
+    /// # Errors
+    /// If the probe ended before it was sure; the reason names what would help.
+    pub fn of(host: &str, report: &ProbeReport) -> Result<Self, BadInput> {
+        let rtt = report.min_rtt;
+        let seconds = report.samples.last().map_or(0.0, |last| last.at);
+        let too_short = |why: String| {
+            BadInput::new(format!(
+                "{why} after {seconds:.1} s and {:.1} MB, so there is no advice; write a longer \
+                 --probe-time or --probe-size",
+                report.bytes as f64 * 1e-6
+            ))
+        };
+        let rates = report.full_rates();
+        let found = report.of(ProbeStage::Full).next().is_some();
+        if rtt <= 0.0 || !found || rates.len() < LEAST.0 {
+            let rounds = if rtt > 0.0 { seconds / rtt } else { 0.0 };
+            let stage = match found {
+                false => "the rate was still rising",
+                true => "the rate was measured in too few windows",
+            };
+            return Err(too_short(format!("{stage} ({rounds:.1} round trips)")));
+        }
+        // From the moment when nothing was in flight until nothing is in flight again.
+        let drained = report.of(ProbeStage::Drain).last();
+        let after = report
+            .samples
+            .iter()
+            .filter(|sample| matches!(sample.stage, ProbeStage::Calm | ProbeStage::End));
+        let calm: Vec<&ProbeSample> = drained.into_iter().chain(after).collect();
+        let sending = report.of(ProbeStage::Calm);
+        let sending: Vec<f64> = sending.map(|sample| sample.at).collect();
+        let lasted = match (sending.first(), sending.last()) {
+            (Some(first), Some(last)) => last - first,
+            _ => 0.0,
+        };
+        if lasted < LEAST.1 * rtt {
+            let rounds = lasted / rtt;
+            let why = format!("the loss was measured for {rounds:.1} round trips only");
+            return Err(too_short(why));
+        }
+        let all: Vec<&ProbeSample> = report.samples.iter().filter(|s| s.rtt > 0.0).collect();
+        let longest = all.iter().map(|s| s.rtt).fold(0.0, f64::max) - rtt;
+        let short = rtt + (SHORT * longest).max(NOISE);
+        let random = Lost::split(&calm, short).0.estimate();
+        let overflow = Lost::split(&all, short).1;
+        let is_full =
+            longest > NOISE && overflow.sent > 0 && overflow.part() > FULL * random.value.max(1e-4);
+        let rate = mean_rate(&rates, report.mtu, random.value);
+        let base = median(report.of(ProbeStage::Calm).map(|sample| sample.rtt));
+        // Samples at the end of the buffer: what the longest of them has above the others is noise.
+        let top = all.iter().map(|sample| sample.rtt - rtt);
+        let top = median(top.filter(|queue| *queue >= TOP * longest));
+        Ok(Self {
+            host: host.to_owned(),
+            rate,
+            rtt: Estimate {
+                value: rtt,
+                interval: (rtt, base.max(rtt)),
+            },
+            loss: random,
+            queue_bdp: Estimate {
+                value: top / rtt,
+                interval: match is_full {
+                    true => (TOP * longest / rtt, longest / rtt),
+                    false => (top / rtt, f64::INFINITY),
+                },
+            },
+            is_full,
+            seconds,
+            bytes: report.bytes,
+        })
+    }
+
+    /// The buffer. The longest queue may be shorter than the buffer, but no path has none.
+    fn queue(&self) -> Queue {
+        let least = if self.is_full { 0.05 } else { 0.25 };
+        // In hundredths: more digits are noise.
+        Queue::Bdp((self.queue_bdp.value.max(least) * 100.0).round() / 100.0)
+    }
+
+    /// Sets what is not known of a path.
+    pub fn complete(&self, path: &mut Path) {
+        fn set<T: Clone + Into<Source>>(values: &mut Vec<Written<T>>, measured: T) {
+            if values.is_empty() {
+                values.push(Written::of("HOST", measured));
+            }
+        }
+        set(
+            &mut path.rate,
+            Rate::from_bits_per_sec(self.rate.value as u64),
+        );
+        set(&mut path.rtt, Duration::from_secs_f64(self.rtt.value));
+        set(&mut path.queue, self.queue());
+        // In hundredths of a percent: more digits are noise. Loss that may be none is none.
+        let certain = self.loss.interval.0 > 0.0;
+        let loss = (self.loss.value * 1e4).round() / 1e4;
+        let loss = Probability::new(loss).unwrap_or_default();
+        set(
+            &mut path.loss,
+            if certain { loss } else { Probability::ZERO },
+        );
+    }
+
+    /// The path in a sentence.
+    pub fn sentence(&self) -> String {
+        let Self {
+            rate,
+            rtt,
+            loss,
+            queue_bdp: queue,
+            ..
+        } = self;
+        // Of loopback the RTT is some microseconds, and the buffer hundreds of its products.
+        let digits = if rtt.value < 1e-3 { 3 } else { 1 };
+        let ms = |seconds: f64| format!("{:.digits$}", seconds * 1e3);
+        let percent = |part: f64| format!("{:.2}", part * 100.0);
+        let queue_digits = if queue.value < 10.0 { 2 } else { 0 };
+        let bdp = |queue: f64| format!("{queue:.queue_digits$}");
+        let buffer = match self.is_full {
+            true => format!(
+                "a buffer of {} BDP ({} to {})",
+                bdp(queue.value),
+                bdp(queue.interval.0),
+                bdp(queue.interval.1)
+            ),
+            false => format!("a buffer of at least {} BDP", bdp(queue.value)),
+        };
+        format!(
+            "The path to {}: {:.1} Mbit/s ({:.1} to {:.1}), base RTT {} ms ({} to {}), {} % random \
+             loss ({} to {}), {buffer} (measured in {:.1} s with {:.1} MB).",
+            self.host,
+            rate.value * 1e-6,
+            rate.interval.0 * 1e-6,
+            rate.interval.1 * 1e-6,
+            ms(rtt.value),
+            ms(rtt.interval.0),
+            ms(rtt.interval.1),
+            percent(loss.value),
+            percent(loss.interval.0),
+            percent(loss.interval.1),
+            self.seconds,
+            self.bytes as f64 * 1e-6,
+        )
+    }
+
+    /// The path in base units. An open end of an interval is null.
+    pub fn as_json(&self) -> Value {
+        let ms = |estimate: &Estimate| Estimate {
+            value: estimate.value * 1e3,
+            interval: (estimate.interval.0 * 1e3, estimate.interval.1 * 1e3),
+        };
+        let rtt = ms(&self.rtt);
+        json!({
+            "host": self.host,
+            "rate_bps": self.rate.value.round() as u64,
+            "rate_interval_bps": self.rate.json(),
+            "rtt_ms": rtt.value,
+            "rtt_interval_ms": rtt.json(),
+            "loss": self.loss.value,
+            "loss_interval": self.loss.json(),
+            "queue_bdp": self.queue_bdp.value,
+            "queue_interval_bdp": self.queue_bdp.json(),
+            "queue_is_full": self.is_full,
+            "seconds": self.seconds,
+            "bytes": self.bytes,
+        })
+    }
+}
+
+/// The rate of the bottleneck: what it carried is what arrived, what was lost behind it, and the
+/// headers.
+fn mean_rate(rates: &[f64], mtu: u16, loss: f64) -> Estimate {
+    let mtu = f64::from(mtu.max(1200));
+    let carried = (mtu + HEADERS) / mtu / (1.0 - loss.min(0.9));
+    let n = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / n;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+    let error = Z * (squares / (n - 1.0) / n).sqrt();
+    Estimate {
+        value: mean * carried,
+        interval: ((mean - error).max(0.0) * carried, (mean + error) * carried),
+    }
+}
+
+/// The median; 0 without values.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Packets lost of those sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lost {
+    lost: u64,
+    sent: u64,
+}
+
+impl Lost {
+    /// Those sent while the RTT was up to `limit`, and those while it was above. A loss becomes
+    /// known a round trip later, so each is counted with the RTT a round trip earlier.
+    fn split(samples: &[&ProbeSample], limit: f64) -> (Self, Self) {
+        let mut sums = [Self::default(); 2];
+        let mut then = 0;
+        for pair in samples.windows(2) {
+            let [before, now] = pair else { continue };
+            while samples
+                .get(then + 1)
+                .is_some_and(|next| now.at - next.at >= now.rtt)
+            {
+                then += 1;
+            }
+            let is_long = |sample: &ProbeSample| sample.rtt > limit;
+            // What is sent now meets the queue of now.
+            sums[usize::from(is_long(now))].sent +=
+                now.sent_packets.saturating_sub(before.sent_packets);
+            let long = samples.get(then).is_some_and(|sample| is_long(sample));
+            sums[usize::from(long)].lost += now.lost_packets.saturating_sub(before.lost_packets);
+        }
+        (sums[0], sums[1])
+    }
+
+    fn part(self) -> f64 {
+        (self.lost as f64 / self.sent.max(1) as f64).min(1.0)
+    }
+
+    /// With Wilson's interval.
+    fn estimate(self) -> Estimate {
+        let (n, p) = (self.sent.max(1) as f64, self.part());
+        let middle = p + Z * Z / (2.0 * n);
+        let spread = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+        let of = |value: f64| (value / (1.0 + Z * Z / n)).clamp(0.0, 1.0);
+        let low = if self.lost == 0 {
+            0.0
+        } else {
+            of(middle - spread)
+        };
+        Estimate {
+            value: p,
+            interval: (low, of(middle + spread)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path of 40 Mbit/s, 40 ms and 1 % random loss, sampled every 10 ms: 2 s at the full rate
+    /// with a queue of 40 ms in which one packet of ten is lost, then 3 s without a queue.
+    fn report() -> ProbeReport {
+        let (mut delivered, mut sent, mut lost) = (0, 0, 0);
+        let samples = (0..600).map(|i| {
+            let (stage, rtt) = match i {
+                0..50 => (ProbeStage::Startup, 0.04),
+                50..250 => (ProbeStage::Full, 0.08),
+                250..300 => (ProbeStage::Drain, 0.04),
+                _ => (ProbeStage::Calm, 0.04),
+            };
+            if stage != ProbeStage::Drain {
+                delivered += 50_000;
+                sent += 100;
+            }
+            lost += match i {
+                0..58 | 300.. => 1,
+                58..258 => 10,
+                _ => 0,
+            };
+            ProbeSample {
+                at: f64::from(i) * 0.01,
+                stage,
+                has_found_rate: stage != ProbeStage::Startup,
+                delivered,
+                sent_packets: sent,
+                lost_packets: lost,
+                rtt,
+            }
+        });
+        ProbeReport {
+            samples: samples.collect(),
+            min_rtt: 0.04,
+            mtu: 1472,
+            bytes: 20_000_000,
+        }
+    }
+
+    #[test]
+    fn rate_rtt_loss_and_buffer_are_found() {
+        let path = PathMeasurement::of("host", &report()).expect("long enough");
+        // 40 Mbit/s of payload, with 28 bytes of headers on 1472, and 1 % lost behind it.
+        let rate = 40e6 * 1500.0 / 1472.0 / 0.99;
+        assert!((path.rate.value / rate - 1.0).abs() < 0.002, "{path:?}");
+        assert_eq!(path.rtt.value, 0.04);
+        assert!((path.loss.value - 0.01).abs() < 1e-4, "{path:?}");
+        let (low, high) = path.loss.interval;
+        assert!(low > 0.0085 && high < 0.012 && low < high, "{path:?}");
+        assert!(
+            (path.queue_bdp.value - 1.0).abs() < 1e-9 && path.is_full,
+            "{path:?}"
+        );
+        assert_eq!(path.queue(), Queue::Bdp(1.0));
+        let sentence = path.sentence();
+        for part in [
+            "41.2 Mbit/s (41.",
+            "base RTT 40.0 ms",
+            "1.00 % random loss (0.",
+        ] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        let loopback = PathMeasurement {
+            rtt: Estimate {
+                value: 35e-6,
+                interval: (35e-6, 40e-6),
+            },
+            queue_bdp: Estimate {
+                value: 2162.87,
+                interval: (2162.87, f64::INFINITY),
+            },
+            is_full: false,
+            ..path
+        };
+        let sentence = loopback.sentence();
+        for part in ["base RTT 0.035 ms", "a buffer of at least 2163 BDP"] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        assert!(loopback.as_json()["queue_interval_bdp"][1].is_null());
+    }
+
+    #[test]
+    fn own_overflow_is_no_random_loss() {
+        let mut clean = report();
+        let mut lost = 0;
+        for (i, sample) in clean.samples.iter_mut().enumerate() {
+            lost += if (58..258).contains(&i) { 10 } else { 0 };
+            sample.lost_packets = lost;
+        }
+        let path = PathMeasurement::of("host", &clean).expect("long enough");
+        assert_eq!(path.loss.value, 0.0);
+        let mut known = Path::default();
+        path.complete(&mut known);
+        assert!(known.loss[0].value.is_zero());
+    }
+
+    #[test]
+    fn a_probe_that_ends_early_says_why_there_is_no_advice() {
+        let without = |keep: fn(&ProbeSample) -> bool| {
+            let mut short = report();
+            short.samples.retain(keep);
+            PathMeasurement::of("host", &short)
+                .map(drop)
+                .expect_err("too short")
+                .to_string()
+        };
+        let rising = without(|s| s.stage == ProbeStage::Startup);
+        assert!(
+            rising.contains("the rate was still rising (12.2 round trips)"),
+            "{rising}"
+        );
+        assert!(rising.contains("--probe-time"), "{rising}");
+        let few = without(|s| s.at > 0.4 && s.at < 0.7);
+        assert!(few.contains("in too few windows"), "{few}");
+        let no_loss = without(|s| s.at < 3.1);
+        assert!(
+            no_loss.contains("the loss was measured for 2."),
+            "{no_loss}"
+        );
+        assert!(without(|_| false).contains("still rising (0.0 round trips)"));
+    }
+}
