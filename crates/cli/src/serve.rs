@@ -15,7 +15,7 @@ use anyhow::Context;
 use live::Display;
 use output::Output;
 use serde_json::json;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -294,11 +294,15 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// Reads the configuration file again upon each SIGHUP. A file with a mistake changes nothing.
 async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Result<()> {
-    let Some(path) = &args.access.config else {
+    // Without a file, the end of a terminal ends the server, and `systemctl reload` does not.
+    if args.access.config.is_none() && io::stderr().is_terminal() {
         return std::future::pending().await;
-    };
+    }
     let mut hangup = signal(SignalKind::hangup()).context("cannot watch for SIGHUP")?;
     while hangup.recv().await.is_some() {
+        let Some(path) = &args.access.config else {
+            continue;
+        };
         let (ok, text) = match config::read(path) {
             Ok(users) => {
                 server.set_users(users);

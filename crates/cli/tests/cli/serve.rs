@@ -1,8 +1,12 @@
 //! `whimbrel serve` and what it shows of transfers in progress.
 
-use crate::support::{command, fails, folder, list, number, parse, refused, whimbrel_in};
-use std::fs;
+use crate::support::{
+    assert_contains, command, fails, folder, list, number, parse, refused, whimbrel_in,
+};
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -277,4 +281,32 @@ fn mistakes_are_explained() {
     assert_eq!(names, 1, "only the tree");
     serving.kill().expect("it runs");
     serving.wait().expect("it ended");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused_at_start() {
+    let folder = folder();
+    let path = folder.path();
+    for name in ["in", "id"] {
+        fs::create_dir(path.join(name)).expect("made");
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("of this user");
+    fs::set_permissions(path.join("in"), Permissions::from_mode(0o555)).expect("of this user");
+    fs::set_permissions(path.join("id"), Permissions::from_mode(0o700)).expect("of this user");
+    let mut serve = command();
+    serve.args(["serve", "in", "--identity", "id", "--listen", "127.0.0.1:0"]);
+    // Root may write everywhere.
+    let nobody = 65534;
+    if chown(path.join("id"), Some(nobody), Some(nobody)).is_ok() {
+        serve.uid(nobody).gid(nobody);
+    }
+    let error = fails(&serve.current_dir(path).output().expect("it runs"), 1);
+    assert_contains(
+        &error,
+        &[
+            "cannot store files in this directory",
+            "in",
+            "ermission denied",
+        ],
+    );
 }

@@ -71,6 +71,9 @@ impl Server {
             side: Side::Server,
         };
         let storage = Storage::open(&directory, storage_options)?;
+        for directory in users.written() {
+            storage.check_writable(directory)?;
+        }
         let crypto = Arc::new(tls::server_config(identity)?);
         let mut config = ServerConfig::with_crypto(crypto.clone());
         let mut transport = parameters::server(limits.idle);

@@ -32,7 +32,7 @@ use crate::path::RESERVED;
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Reason};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -111,6 +111,19 @@ impl Storage {
         };
         storage.remove_leftovers(SystemTime::now())?;
         Ok(storage)
+    }
+
+    /// Checks that files can be created in this directory below it, or the directory itself, if it
+    /// does not exist.
+    ///
+    /// # Errors
+    /// If this user may not, or the file system is read-only.
+    pub fn check_writable(&self, directory: &Path) -> Result<(), Error> {
+        let path = self.path.join(directory);
+        let exists = path.ancestors().find(|path| path.exists());
+        let path = exists.unwrap_or(&self.path);
+        let allowed = rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK);
+        allowed.map_err(|errno| Error::file(path, "store files in this directory")(errno.into()))
     }
 
     /// The same for a directory below this one, which is created if it does not exist.

@@ -6,7 +6,7 @@ use crate::introduction;
 use crate::token::Token;
 use crate::token::TokenHash;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 pub use target::Target;
@@ -116,6 +116,13 @@ impl Users {
         self.by_token
             .keys()
             .any(|hash| introduction::is_of(id, hash))
+    }
+
+    /// The directories of users who may store files.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
+        let users = self.by_token.values().map(|(user, _)| user);
+        let writers = users.filter(|user| user.rights.write);
+        writers.map(|user| user.directory.as_path())
     }
 
     /// Whether there is more than one user.
