@@ -3,11 +3,10 @@
 
 mod paper;
 
+use crate::atomic_file;
 use crate::failure::BadInput;
 use crate::real::{self, RACE};
-use anyhow::Context;
 use serde_json::{Value, json};
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -222,6 +221,6 @@ fn picture<'a>(
     let figure = race(title, rate, &racers);
     let figure =
         figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
-    fs::write(file, whimbrel_report::svg(&[figure]))
-        .with_context(|| format!("cannot write {}", file.display()))
+    let svg = whimbrel_report::svg(&[figure]);
+    Ok(atomic_file::write(file, |to| to.write_all(svg.as_bytes()))?)
 }

@@ -122,8 +122,9 @@ pub fn run(args: FigureArgs) -> anyhow::Result<ExitCode> {
         .map_err(|error| BadInput::new(format!("cannot read {shown}: {error}")))?;
     let figures = figures_of_page(&page).map_err(|why| BadInput::new(format!("{shown}: {why}")))?;
     if figures.is_empty() {
-        let text = "it has no figures; write a page with --report, e.g. `whimbrel compare --report";
-        return Err(BadInput::new(format!("{shown}: {text} {shown}`")).into());
+        let text = "it has no figures; write a page with --report, e.g. `whimbrel compare --report \
+                    page.html`";
+        return Err(BadInput::new(format!("{shown}: {text}")).into());
     }
     let chosen = chosen(&args, &figures)?;
     let mut out = io::stdout().lock();
@@ -157,7 +158,7 @@ pub fn run(args: FigureArgs) -> anyhow::Result<ExitCode> {
             if !args.json {
                 writeln!(out, "{}", file.display())?;
             }
-            files.push(file);
+            files.push(file.to_string_lossy().into_owned());
         }
         saved.push(json!({ "id": figure.id, "title": figure.title, "files": files }));
     }

@@ -3,14 +3,13 @@
 
 mod show;
 
+use crate::atomic_file;
 use crate::compare::choice;
 use crate::failure::BadInput;
 use crate::progress::Bar;
 use crate::sim::{read, seeds_setting};
 use crate::svg::svg_file;
-use anyhow::Context;
 use serde::Serialize;
-use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -190,5 +189,5 @@ fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {
     ];
     let figures: Vec<_> = mistakes.iter().filter_map(figure).collect();
     let svg = whimbrel_report::svg(&figures);
-    fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
+    Ok(atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?)
 }

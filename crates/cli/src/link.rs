@@ -265,6 +265,7 @@ fn refused(error: LinkError) -> anyhow::Result<ExitCode> {
 }
 
 fn create(path: &Path) -> anyhow::Result<(std::fs::File, PathBuf)> {
+    crate::atomic_file::check(path)?;
     let file = std::fs::File::create(path)
         .map_err(|e| BadInput::new(format!("{}: {e}", path.display())))?;
     Ok((file, path.to_owned()))

@@ -2,13 +2,12 @@
 
 mod show;
 
+use crate::atomic_file;
 use crate::compare::recovery;
 use crate::failure::BadInput;
 use crate::path::flag;
 use crate::progress::Bar;
 use crate::svg::svg_file;
-use anyhow::Context;
-use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -138,7 +137,7 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         let svg = show::picture(&results).ok_or_else(|| {
             BadInput::new("a picture needs at least two packet error probabilities: see --points")
         })?;
-        fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+        atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {

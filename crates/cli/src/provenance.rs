@@ -7,7 +7,8 @@ pub use whimbrel_study::VERSION;
 
 /// The command line of this process, quoted for a shell.
 pub fn command() -> String {
-    line(std::env::args())
+    // A name need not be UTF-8: what is not is shown as U+FFFD.
+    line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// The provenance that files keep.

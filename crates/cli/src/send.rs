@@ -195,6 +195,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     // Fail before the transfer rather than after it.
     let mut trace = match &trace {
         Some(path) => {
+            crate::atomic_file::check(path)?;
             let file = fs::File::create(path);
             Some((
                 path,

@@ -64,7 +64,7 @@ fn page(command: &clap::Command, name: &str, folder: &Path) -> anyhow::Result<()
     let page = clap_mangen::Man::new(command.clone()).title(name.to_uppercase());
     let mut text = Vec::new();
     page.render(&mut text)?;
-    Ok(atomic_file::write(
+    Ok(atomic_file::replace(
         &folder.join(format!("{name}.1")),
         |to| to.write_all(&text),
     )?)

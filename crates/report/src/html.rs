@@ -24,6 +24,8 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/page.js"),
     "})();\n"
 );
+/// The line in the head of each page by which it is recognized.
+pub const GENERATOR: &str = r#"<meta name="generator" content="Whimbrel">"#;
 /// A cell with at most this many characters stays in one line.
 const SHORT: usize = 24;
 
@@ -41,6 +43,7 @@ pub fn html(report: &Report, mut to: impl std::io::Write) -> std::io::Result<()>
 #[template(path = "report.html")]
 struct Page<'a> {
     report: &'a Report,
+    generator: &'static str,
     policy: String,
     css: &'static str,
     /// Colours of the pictures on the dark page: as the system wants it, and as the reader does.
@@ -226,6 +229,7 @@ impl<'a> Page<'a> {
         });
         Ok(Self {
             report,
+            generator: GENERATOR,
             policy: policy(),
             css: CSS,
             dark,

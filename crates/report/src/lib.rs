@@ -43,7 +43,7 @@ pub use self::csv::csv;
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet;
 pub use fit::{fill, hanging};
-pub use html::html;
+pub use html::{GENERATOR, html};
 pub use json::{confusion, json, parameters};
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::parquet;

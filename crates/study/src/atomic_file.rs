@@ -1,7 +1,7 @@
 //! Output files that are written to a temporary file and renamed when they are complete, so that an
 //! incomplete file never has the name of a complete one.
 
-use crate::Error;
+use crate::{BadInput, Error, output_kind};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub const PREFIX: &str = ".whimbrel-";
 /// Checks that a file can be written, before long work begins.
 ///
 /// # Errors
-/// If it cannot.
+/// If it cannot, or if a file of this name exists that is no such output.
 pub fn check(path: &Path) -> Result<(), Error> {
     AtomicFile::open(path).map(drop)
 }
@@ -24,7 +24,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
 /// If it cannot.
 pub fn check_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
-        .and_then(|()| AtomicFile::opened(&folder.join("any")))
+        .and_then(|()| AtomicFile::opened(&folder.join("any"), Replace::Any))
         .map(drop)
         .map_err(|error| Error::failed(format!("cannot write to {}", folder.display()), error))
 }
@@ -32,12 +32,33 @@ pub fn check_folder(folder: &Path) -> Result<(), Error> {
 /// Writes a file. An earlier file stays until the new one is complete.
 ///
 /// # Errors
-/// If it cannot be written.
+/// As [`AtomicFile::open`], or if it cannot be written.
 pub fn write(
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<(), Error> {
     AtomicFile::open(path)?.finish(content)
+}
+
+/// Writes a file whose name is the program's own, whatever is there.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn replace(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<(), Error> {
+    let file = AtomicFile::opened(path, Replace::Any).map_err(Error::writing(path))?;
+    file.finish(content)
+}
+
+/// Which files may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replace {
+    /// Outputs of the same format: the user has chosen the name.
+    Outputs,
+    /// Any: the name is the program's own.
+    Any,
 }
 
 /// A file that is being written. Dropping it unfinished removes it.
@@ -61,12 +82,18 @@ impl AtomicFile {
     /// Opens it, so that an error appears before long work begins.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or if a file of this name exists that is no such output: it may be
+    /// precious.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::opened(path).map_err(Error::writing(path))
+        Self::opened(path, Replace::Outputs).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                BadInput::new(format!("cannot write {}: {error}", path.display())).into()
+            }
+            _ => Error::writing(path)(error),
+        })
     }
 
-    fn opened(path: &Path) -> io::Result<Self> {
+    fn opened(path: &Path, replace: Replace) -> io::Result<Self> {
         // The target of a symbolic link is replaced; the link stays.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let output = match fs::metadata(&target) {
@@ -75,6 +102,9 @@ impl AtomicFile {
                 OpenOptions::new().write(true).open(&target)?,
             )),
             _ => {
+                if replace == Replace::Outputs {
+                    output_kind::check(&target)?;
+                }
                 let folder = match target.parent() {
                     Some(folder) if folder != Path::new("") => folder,
                     _ => Path::new("."),
@@ -170,14 +200,14 @@ mod tests {
     fn a_file_has_its_name_only_when_it_is_complete() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.csv");
-        fs::write(&path, "old").expect("written");
+        fs::write(&path, "old,csv\n").expect("written");
         let file = AtomicFile::open(&path).expect("it can be written");
         let fails = file.finish(|to| {
             to.write_all(b"half")?;
             Err(io::ErrorKind::StorageFull.into())
         });
         assert!(fails.is_err());
-        assert_eq!(fs::read(&path).expect("there"), b"old");
+        assert_eq!(fs::read(&path).expect("there"), b"old,csv\n");
         assert_eq!(
             names(folder.path()),
             ["a.csv"],

@@ -150,7 +150,7 @@ impl Cache {
                 MAX_FILE_BYTES >> 20
             )));
         }
-        atomic_file::write(&self.folder.join(&key.file), |to| {
+        atomic_file::replace(&self.folder.join(&key.file), |to| {
             to.write_all(seal.as_bytes())?;
             to.write_all(&body)
         })

@@ -46,6 +46,7 @@ pub mod judge;
 pub mod model;
 pub mod neighbours;
 mod observer;
+mod output_kind;
 pub mod page;
 pub mod path;
 pub mod prediction;

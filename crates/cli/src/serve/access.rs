@@ -62,7 +62,7 @@ pub fn announce(
             "event": "listening",
             "address": address.to_string(),
             "fingerprint": fingerprint.to_string(),
-            "token_file": token.map(|_| state.join("token")),
+            "token_file": token.map(|_| state.join("token").to_string_lossy().into_owned()),
         });
         return writeln!(out, "{event}");
     }

@@ -12,6 +12,7 @@ mod kills;
 mod link;
 mod model;
 mod nack;
+mod outputs;
 mod over_tcp;
 mod package;
 mod page;

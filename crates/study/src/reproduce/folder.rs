@@ -29,7 +29,7 @@ pub fn write_folder(
         if written.insert(name) {
             let path = folder.join("experiments").join(name);
             fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(Error::writing(&path))?;
-            atomic_file::write(&path, |to| to.write_all(file.text.as_bytes()))?;
+            atomic_file::replace(&path, |to| to.write_all(file.text.as_bytes()))?;
         }
     }
     atomic_file::write(&folder.join("results.json"), |to| result::json(all, to))?;

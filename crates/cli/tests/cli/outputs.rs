@@ -1,0 +1,116 @@
+//! Which files a command writes over, and names that are not UTF-8.
+
+use crate::support::{assert_contains, command, fails, folder, path_in, stdout, whimbrel};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+const SHORT: [&str; 7] = [
+    "compare",
+    "--controllers",
+    "cubic",
+    "--rate",
+    "1Mbit/s",
+    "--rtt",
+    "10ms",
+];
+
+#[test]
+fn an_output_does_not_replace_another_file() {
+    let folder = folder();
+    let scenario = path_in(&folder, "ok.toml");
+    fs::write(
+        &scenario,
+        stdout(&whimbrel(&["compare", "--print-scenario"])),
+    )
+    .expect("written");
+    let before = fs::read(&scenario).expect("a scenario");
+    let hint = fails(&whimbrel(&["figure", &scenario]), 2);
+    assert_contains(&hint, &["has no figures", "compare --report page.html`"]);
+    for (command, flag) in [
+        (&SHORT[..], "--report"),
+        (&SHORT, "--iperf3"),
+        (&SHORT, "--save"),
+    ] {
+        let error = fails(&whimbrel(&[command, &[flag, &scenario]].concat()), 2);
+        assert_contains(&error, &["ok.toml"]);
+        assert_eq!(
+            fs::read(&scenario).expect("there"),
+            before,
+            "{command:?} {flag}"
+        );
+    }
+    let page = path_in(&folder, "index.html");
+    fs::write(&page, "<!DOCTYPE html>\n<title>Home</title>\n").expect("written");
+    let error = fails(&whimbrel(&[&SHORT[..], &["--report", &page]].concat()), 2);
+    assert_contains(
+        &error,
+        &["index.html", "not a page of --report", "remove it first"],
+    );
+    // The command's own page is replaced.
+    fs::remove_file(&page).expect("removed");
+    for _ in 0..2 {
+        stdout(&whimbrel(&[&SHORT[..], &["--report", &page]].concat()));
+    }
+}
+
+#[test]
+fn names_need_not_be_utf_8() {
+    let folder = folder();
+    let name = |bytes: &[u8]| folder.path().join(OsStr::from_bytes(bytes));
+    let page = name(b"bad-\xff.html");
+    let output = command().args(SHORT).arg("--report").arg(&page).output();
+    stdout(&output.expect("it runs"));
+    assert!(page.exists());
+    let mut figure = command();
+    figure
+        .arg("figure")
+        .arg(&page)
+        .args(["--all", "--json", "--format", "svg"]);
+    let out = name(b"figures-\xff");
+    stdout(&figure.arg("--out").arg(&out).output().expect("it runs"));
+    assert!(fs::read_dir(&out).expect("a folder").next().is_some());
+    let scenario = name(b"bad-\xff.toml");
+    let print = whimbrel(&["compare", "--print-scenario", "--controllers", "cubic"]);
+    fs::write(&scenario, stdout(&print)).expect("written");
+    let output = command()
+        .arg("sim")
+        .arg(&scenario)
+        .arg("--report")
+        .arg(&page)
+        .output();
+    stdout(&output.expect("it runs"));
+    for args in [
+        &["sim"][..],
+        &["judge"],
+        &["figure"],
+        &["reproduce", "--experiments"],
+        &["rank", "--points"],
+    ] {
+        let output = command()
+            .args(args)
+            .arg(name(b"none-\xff"))
+            .output()
+            .expect("it runs");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!error.contains("panicked"), "{args:?}: {error}");
+        assert!(!output.status.success(), "{args:?}");
+    }
+    // The directory of a server's key.
+    let mut serve = command();
+    serve.args(["serve", "--once", "--json", "--listen", "127.0.0.1:0"]);
+    serve
+        .arg(folder.path())
+        .arg("--identity")
+        .arg(name(b"state-\xff"));
+    let mut serve = serve
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut line = String::new();
+    let out = serve.stdout.take().expect("piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
+    serve.kill().expect("it runs");
+    serve.wait().expect("it ends");
+    assert_contains(&line, &["listening", "state-"]);
+}
