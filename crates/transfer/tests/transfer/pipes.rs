@@ -325,7 +325,7 @@ async fn a_probe_measures_the_path_within_its_bounds() {
     let service = Service::start(&[]);
     let most = Bytes::new(3_000_000);
     let hour = Span::from_secs(3600);
-    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, hour))
+    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, hour, |_| {}))
         .await
         .expect("in time")
         .expect("permitted");
@@ -345,7 +345,7 @@ async fn a_server_bounds_a_probe_and_may_refuse_it() {
     let second = Span::from_secs(1);
     let service = Service::start_with(&[], limited(1 << 20));
     let most = Bytes::new(64 << 20);
-    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, second))
+    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, second, |_| {}))
         .await
         .expect("in time")
         .expect("permitted");
@@ -357,7 +357,7 @@ async fn a_server_bounds_a_probe_and_may_refuse_it() {
     );
     service.stop().await;
     let service = Service::start_with(&[], limited(0));
-    let refused = timeout(TEST_TIMEOUT, probe(service.options(), most, second))
+    let refused = timeout(TEST_TIMEOUT, probe(service.options(), most, second, |_| {}))
         .await
         .expect("in time")
         .expect_err("no probes here");
