@@ -28,6 +28,7 @@ use whimbrel_units::{Bytes, Duration};
 #[command(
     mut_arg("rate", |rate| rate.required_unless_present_any(["rate_trace", "host"])),
     mut_arg("rate_trace", |trace| trace.alias("trace").conflicts_with("host")),
+    mut_arg("back_trace", |trace| trace.conflicts_with("host")),
     mut_arg("rtt", |rtt| rtt.required_unless_present("host")),
     after_help = "\
 Examples:

@@ -14,6 +14,7 @@ mod judge;
 mod link;
 mod model;
 mod over_tcp;
+mod packet_trace;
 mod path;
 mod pipe;
 mod presets;
@@ -69,6 +70,7 @@ Examples:
   whimbrel sim path.toml                  run a scenario file
   whimbrel controllers                    list the algorithms and their papers
   whimbrel rank                           algorithms on a matrix of paths
+  whimbrel trace mobile.down              what recorded rates are like
   whimbrel judge                          decisions on the causes of losses
   whimbrel model                          formulas compared with the simulator
   whimbrel reproduce                      the papers' figures, with verdicts
@@ -85,6 +87,7 @@ Examples:
 enum Command {
     Controllers(controllers::ControllersArgs),
     Sim(sim::SimArgs),
+    Trace(trace::TraceArgs),
     Compare(Box<compare::CompareArgs>),
     Advise(advise::AdviseArgs),
     Judge(judge::JudgeArgs),
@@ -116,6 +119,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
     let done = match Cli::parse().command {
         Command::Controllers(args) => controllers::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Advise(args) => advise::run(args),
         Command::Judge(args) => judge::run(args),

@@ -36,6 +36,7 @@ use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 #[derive(clap::Args)]
 #[command(
     mut_arg("rate_trace", |trace| trace.alias("trace")),
+    mut_arg("back_trace", |trace| trace.alias("reverse-trace").conflicts_with("reverse_rate")),
     mut_arg("rtt", |rtt| rtt.conflicts_with_all(["delay", "reverse_delay"])),
     after_help = "\
 Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
@@ -48,7 +49,7 @@ Examples:
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
   whimbrel link --rate 10Mbit/s --rtt 600ms --watch --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --rate-trace mobile.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --rate-trace mobile.down --back-trace mobile.up --delay 20ms --outage 15s..15.2s
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
@@ -86,7 +87,7 @@ pub struct LinkArgs {
         value_name = "RATE",
         value_parser = wifi,
         conflicts_with_all = [
-            "rate", "rate_trace", "aqm", "reverse_rate", "reverse_trace", "reverse_aqm",
+            "rate", "rate_trace", "aqm", "reverse_rate", "back_trace", "reverse_aqm",
         ],
         help_heading = "Path"
     )]
@@ -292,7 +293,7 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
         forward, reverse, ..
     } = &mut link;
     args.forward.add_to(forward);
-    args.reverse.add_to(reverse, &mut traces)?;
+    args.reverse.add_to(reverse)?;
     if let Some(file) = &args.delay_trace {
         let every = &args.delay_every;
         let recorded = Delay::recorded(every.value, traces.delay(file)?);
@@ -505,6 +506,34 @@ mod tests {
             error.starts_with("--delay-every: a delay must hold"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn recorded_rates_of_both_directions_differ() {
+        use std::io::Write;
+        let file = |text: &str| {
+            let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+            file.write_all(text.as_bytes()).expect("written");
+            file
+        };
+        // 1504 bytes each 1 ms, and each 10 ms.
+        let (down, up) = (file("1\n"), file("10\n"));
+        let name = |file: &tempfile::NamedTempFile| file.path().display().to_string();
+        let (down, up) = (name(&down), name(&up));
+        let rates = |flags: &[&str]| {
+            let spec = spec(flags);
+            [spec.forward, spec.backward].map(|one| one.service.nominal_rate())
+        };
+        let mbit = |n| Some(Rate::from_bits_per_sec(n));
+        let both = rates(&["--rate-trace", &down, "--back-trace", &up]);
+        assert_eq!(both, [mbit(12_032_000), mbit(1_203_200)]);
+        let one = rates(&["--rate", "8 Mbit/s", "--reverse-trace", &up]);
+        assert_eq!(one, [mbit(8_000_000), mbit(1_203_200)]);
+        assert!(args(&["--back-trace", &up, "--reverse-rate", "1 Mbit/s"]).is_err());
+        let wrong = path(&args(&["--back-trace", "/no/file"]).expect("good flags"));
+        let error = wrong.expect_err("no file").to_string();
+        let expected = "--back-trace: cannot read the trace /no/file: ";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub struct PathArgs {
         value_parser = rate("--rate")
     )]
     rate: Vec<Written<Rate>>,
-    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format; it repeats
+    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format or as CSV; it
+    /// repeats
     #[arg(
         long,
         value_name = "FILE",
@@ -29,6 +30,9 @@ pub struct PathArgs {
         value_parser = flag::<PathBuf>("--rate-trace")
     )]
     rate_trace: Option<Written<PathBuf>>,
+    /// Recorded rate of the way back, on which acknowledgments return [default: the same rate]
+    #[arg(long, value_name = "FILE", value_parser = flag::<PathBuf>("--back-trace"))]
+    back_trace: Option<Written<PathBuf>>,
     /// Base RTT, without queueing
     #[arg(
         long,
@@ -61,6 +65,7 @@ impl PathArgs {
         let Self {
             rate,
             rate_trace,
+            back_trace,
             rtt,
             queue,
             loss,
@@ -68,6 +73,7 @@ impl PathArgs {
         Path {
             rate: rate.clone(),
             rate_trace: rate_trace.clone(),
+            back_trace: back_trace.clone(),
             rtt: rtt.clone(),
             queue: queue.clone(),
             loss: loss.clone(),

@@ -2,12 +2,12 @@
 
 use crate::atomic_file;
 use crate::failure::BadInput;
+use crate::packet_trace::TraceArgs;
 use crate::progress::Bar;
 use crate::provenance;
 use crate::save::{SaveArgs, Saving};
 use crate::single_run::Selection;
 use crate::svg::svg_file;
-use crate::trace::TraceArgs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -243,6 +243,11 @@ impl DelayTrace {
     pub fn count(&self) -> usize {
         self.values.len()
     }
+
+    /// The delays, in order.
+    pub fn values(&self) -> &[Duration] {
+        &self.values
+    }
 }
 
 /// Applies a delay to packets. Times never go back. The order in memory is that of

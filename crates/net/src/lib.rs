@@ -73,6 +73,6 @@ pub use queue::Queue;
 pub use ring::Ring;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
-pub use trace::{STALL, Trace, TraceError, TraceStatistics, WINDOW};
+pub use trace::{STALL, Trace, TraceError, TraceFormat, TraceStatistics, WINDOW};
 pub use wifi::{Aggregation, AirCounters, Departure, HtMode, NoSuchRate, Side, Wifi, WifiSpec};
 pub use wireless::{AckTimeout, Channelization, Mode, RadioRate, Standard, Wireless, WirelessSpec};

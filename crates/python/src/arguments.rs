@@ -12,7 +12,7 @@ use whimbrel_study::{BadInput, Error, advise, compare};
 use whimbrel_units::{Duration, Rate, nearest};
 
 /// The arguments of a path.
-const PATH: [&str; 5] = ["rate", "rate_trace", "rtt", "queue", "loss"];
+const PATH: [&str; 6] = ["rate", "rate_trace", "back_trace", "rtt", "queue", "loss"];
 const COMPARE: [&str; 9] = [
     "controllers",
     "flows",
@@ -92,6 +92,7 @@ impl Arguments {
         Ok(Path {
             rate,
             rate_trace,
+            back_trace: self.one("back_trace", &[])?,
             rtt: self.list("rtt", usual[1], Duration::from_str)?,
             queue: self.list("queue", usual[2], Queue::from_str)?,
             loss: self.list("loss", usual[3], fraction)?,

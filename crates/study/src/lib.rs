@@ -22,6 +22,7 @@
 //! | `observer` | progress, notes, and stopping |
 //! | [`rank`] | scores of algorithms on a matrix of paths |
 //! | [`real`] | real transfers over emulated paths, each beside its prediction |
+//! | [`recording`] | what recorded rates and delays are like |
 //! | [`reproduce`] | the papers' experiments |
 //! | [`page`] | the results of a scenario as a page |
 //! | [`path`] | a path as flags and arguments describe it |
@@ -53,6 +54,7 @@ pub mod prediction;
 pub mod rank;
 #[cfg(feature = "real")]
 pub mod real;
+pub mod recording;
 pub mod reproduce;
 pub mod runs;
 pub mod sweeps;

@@ -19,8 +19,10 @@ pub const LINK: &str = "L";
 pub struct Path {
     /// The rate of the bottleneck.
     pub rate: Vec<Written<Rate>>,
-    /// A recorded rate instead, in mahimahi's format.
+    /// A recorded rate instead, in mahimahi's format or as CSV.
     pub rate_trace: Option<Written<PathBuf>>,
+    /// A recorded rate of the way back, on which acknowledgments return.
+    pub back_trace: Option<Written<PathBuf>>,
     /// The base RTT.
     pub rtt: Vec<Written<Duration>>,
     /// The buffer size.
@@ -50,18 +52,15 @@ impl Path {
     /// The bottleneck with the first value of each property.
     ///
     /// # Errors
-    /// If the rate is zero, or the recorded rate cannot be read.
+    /// If the rate is zero, or a recorded rate cannot be read; names the flag and the file.
     pub fn link(&self, traces: &mut Traces) -> Result<Link, ScenarioError> {
         let constant = self.rate.first().map(constant_rate).transpose()?;
         let rate = match &self.rate_trace {
             None => constant,
-            Some(file) => {
-                let text = file.value.display().to_string();
-                let source = Value::table([("trace", text.into())]);
-                let recorded = ServiceSpec::Trace(traces.rate(file)?);
-                Some(file.with_source(recorded, source))
-            }
+            Some(file) => Some(recorded(file, traces)?),
         };
+        let back = self.back_trace.as_ref();
+        let back = back.map(|file| recorded(file, traces)).transpose()?;
         Ok(Link {
             forward: Direction {
                 rate,
@@ -69,6 +68,10 @@ impl Path {
                 queue: self.queue.first().cloned(),
                 aqm: None,
                 loss: self.loss.first().map(random),
+            },
+            reverse: Direction {
+                rate: back,
+                ..Direction::default()
             },
             ..Link::new(LINK)
         })
@@ -113,14 +116,17 @@ impl Path {
                 _ => None,
             }
         }
-        let recorded = self.rate_trace.as_ref();
-        let recorded = recorded.map(|file| format!("rate of {}", file.value.display()));
+        let of = |what: &str, file: &Option<Written<PathBuf>>| {
+            let file = file.as_ref()?;
+            Some(format!("{what} of {}", file.value.display()))
+        };
         let rtt = match self.rtt.as_slice() {
             [one] => Some(format!("RTT {}", one.value)),
             _ => None,
         };
         let all = [
-            recorded.or_else(|| one("", &self.rate)),
+            of("rate", &self.rate_trace).or_else(|| one("", &self.rate)),
+            of("way back", &self.back_trace),
             rtt,
             one("queue ", &self.queue),
             one("loss ", &self.loss),
@@ -142,6 +148,16 @@ fn sweep<T: Clone + Send + Sync + 'static>(
             set(&mut spec.links[0].forward, value);
         }));
     }
+}
+
+/// A recorded rate, which a scenario file has as the name of its file.
+fn recorded(
+    file: &Written<PathBuf>,
+    traces: &mut Traces,
+) -> Result<Written<ServiceSpec>, ScenarioError> {
+    let text = file.value.display().to_string();
+    let source = Value::table([("trace", text.into())]);
+    Ok(file.with_source(ServiceSpec::Trace(traces.rate(file)?), source))
 }
 
 /// Random loss of a link.

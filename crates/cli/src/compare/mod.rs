@@ -61,6 +61,7 @@ Examples:
   whimbrel compare --controllers all
   whimbrel compare --controllers bbr,whimbrel --neighbours cubic:2 --loss 0%
   whimbrel compare --rate-trace starlink.down --rtt 45ms --queue '300 packets'
+  whimbrel compare --rate-trace lte.down --back-trace lte.up --rtt 50ms --queue '1000 packets'
   whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
@@ -140,7 +141,7 @@ pub struct CompareArgs {
     #[arg(
         long,
         conflicts_with_all = [
-            "rate_trace", "flows", "neighbours", "streams", "messages", "seeds", "recovery",
+            "rate_trace", "back_trace", "flows", "neighbours", "streams", "messages", "seeds", "recovery",
             "transport", "print_scenario", "plot", "save", "iperf3", "files",
         ]
     )]

@@ -1,9 +1,8 @@
 //! The flags of an emulated path beyond those of every path, and those of its other direction.
 
 use crate::path::{flag, loss, rate};
-use std::path::PathBuf;
-use whimbrel_net::{AqmSetting, Delay, Queue, ServiceSpec};
-use whimbrel_sim::scenario::{Direction, Loss, ScenarioError, Traces, Written, constant_rate};
+use whimbrel_net::{AqmSetting, Delay, Queue};
+use whimbrel_sim::scenario::{Direction, Loss, ScenarioError, Written, constant_rate};
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// From near to far; all but loss and corruption also hold from far to near unless overridden.
@@ -41,17 +40,9 @@ pub struct Forward {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Far to near, where it differs")]
 pub struct Reverse {
-    /// Rate
+    /// Rate; a recorded one is --back-trace
     #[arg(long, value_name = "RATE", value_parser = rate("--reverse-rate"))]
     reverse_rate: Option<Written<Rate>>,
-    /// Recorded rate, in mahimahi's format; it repeats
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "reverse_rate",
-        value_parser = flag::<PathBuf>("--reverse-trace")
-    )]
-    reverse_trace: Option<Written<PathBuf>>,
     /// Propagation delay
     #[arg(long, value_name = "DELAY", value_parser = flag::<Duration>("--reverse-delay"))]
     reverse_delay: Option<Written<Duration>>,
@@ -83,16 +74,11 @@ impl Reverse {
     /// Adds what the flags say.
     ///
     /// # Errors
-    /// If a recorded rate cannot be read.
-    pub fn add_to(
-        &self,
-        direction: &mut Direction,
-        traces: &mut Traces,
-    ) -> Result<(), ScenarioError> {
-        direction.rate = match &self.reverse_trace {
-            Some(file) => Some(file.with(ServiceSpec::Trace(traces.rate(file)?))),
-            None => self.reverse_rate.as_ref().map(constant_rate).transpose()?,
-        };
+    /// If the rate is zero.
+    pub fn add_to(&self, direction: &mut Direction) -> Result<(), ScenarioError> {
+        if let Some(rate) = &self.reverse_rate {
+            direction.rate = Some(constant_rate(rate)?);
+        }
         direction.delay = self.reverse_delay.as_ref().map(constant);
         direction.queue.clone_from(&self.reverse_queue);
         direction.aqm.clone_from(&self.reverse_aqm);

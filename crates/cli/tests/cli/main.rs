@@ -17,6 +17,7 @@ mod over_tcp;
 mod package;
 mod page;
 mod rank;
+mod recordings;
 mod reproduce;
 mod results;
 mod serve;

@@ -48,20 +48,46 @@ pub struct TraceError {
     pub why: String,
 }
 
+/// How a recorded rate is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// A time in milliseconds for each 1504 bytes.
+    Mahimahi,
+    /// A time in seconds and a rate in Mbit/s on each line.
+    Csv,
+}
+
+impl TraceFormat {
+    /// The format of a text: CSV has a comma in its first line.
+    pub fn of(text: &str) -> Self {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        match first.is_some_and(|line| line.contains(',')) {
+            true => Self::Csv,
+            false => Self::Mahimahi,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mahimahi => "mahimahi",
+            Self::Csv => "csv",
+        }
+    }
+}
+
 impl Trace {
-    /// Reads a trace: in mahimahi's format, or a rate over time as CSV (`time in s, rate in
-    /// Mbit/s`), which is recognized by a comma in the first line.
+    /// Reads a trace in its [format](TraceFormat::of).
     ///
     /// # Errors
     /// If a line is not a whole number of milliseconds (or not two numbers, in CSV) or is earlier
     /// than the line before it (the error names the line), or if the trace is empty or spans no
     /// time.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let first = text.lines().find(|line| !line.trim().is_empty());
-        if first.is_some_and(|line| line.contains(',')) {
-            return csv::parse(text);
+        match TraceFormat::of(text) {
+            TraceFormat::Csv => csv::parse(text),
+            TraceFormat::Mahimahi => Self::parse_mahimahi(text),
         }
-        Self::parse_mahimahi(text)
     }
 
     /// A trace with these opportunities, nanoseconds in order, which repeats after `period`.

@@ -146,7 +146,7 @@ pub use route::{FlowRoute, Hop};
 pub use run::Run;
 pub use settings::Settings;
 pub use spec::ScenarioSpec;
-pub use traces::Traces;
+pub use traces::{Traces, recorded_text};
 pub use with::With;
 pub use written::{Span, Written};
 

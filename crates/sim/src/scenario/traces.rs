@@ -97,16 +97,24 @@ fn read_trace<T: Clone, P>(
 }
 
 fn trace_on_disk<P>(path: &Path, file: &Written<P>) -> Result<String, ScenarioError> {
+    recorded_text(path).map_err(|why| file.fail(why))
+}
+
+/// The text of a file with a recorded rate or delay.
+///
+/// # Errors
+/// If it cannot be read, is not a regular file, or is too large; the text names it.
+pub fn recorded_text(path: &Path) -> Result<String, String> {
     let shown = path.display();
-    let unreadable = |error| file.fail(format!("cannot read the trace {shown}: {error}"));
+    let unreadable = |error| format!("cannot read the trace {shown}: {error}");
     let about = std::fs::metadata(path).map_err(unreadable)?;
     // A device or a pipe has no end.
     if !about.is_file() {
-        return Err(file.fail(format!("the trace {shown} is not a file")));
+        return Err(format!("the trace {shown} is not a file"));
     }
     if about.len() > MAX_TRACE {
         let largest = MAX_TRACE >> 20;
-        return Err(file.fail(format!("the trace {shown} is larger than {largest} MiB")));
+        return Err(format!("the trace {shown} is larger than {largest} MiB"));
     }
     std::fs::read_to_string(path).map_err(unreadable)
 }

@@ -1,0 +1,114 @@
+//! `whimbrel trace`, and recorded rates as flags of a path.
+
+use super::support::*;
+use std::fs;
+use tempfile::TempDir;
+
+/// 12 Mbit/s for a second with a stall of 200 ms; a rate each second; a delay that falls.
+fn files() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let times = (0..=1000).filter(|ms| !(400..600).contains(ms));
+    let down: String = times.map(|ms| format!("{ms}\n")).collect();
+    for (name, text) in [
+        ("lte.down", down.as_str()),
+        ("rate.csv", "time_s,rate_mbps\n0,8\n1,0\n2,16\n"),
+        ("delay.txt", "12\n16\n14\n10\n"),
+        ("broken.csv", "0,8\n1,many\n"),
+    ] {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    folder
+}
+
+#[test]
+fn recordings_have_statistics_and_a_curve_within_80_columns() {
+    let folder = files();
+    let args = ["trace", "lte.down", "rate.csv", "delay.txt"];
+    let output = whimbrel_in(folder.path(), &args);
+    let text = stdout(&output);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert!(text.contains("lte.down (mahimahi)") && text.contains("rate.csv (csv)"));
+    // A curve with a hole.
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("lte.down ") && line.contains("█ "))
+    );
+
+    let mut args = args.to_vec();
+    args.extend(["--json", "--cellular", "2", "--plot", "all.svg"]);
+    let all = json(&whimbrel_in(folder.path(), &args));
+    let recordings = list(&all["recordings"]);
+    let [down, csv, delay] = &recordings[..] else {
+        panic!("{all}")
+    };
+    assert_eq!(down["format"], "mahimahi");
+    assert_eq!(down["duration_s"], 1.0);
+    assert_eq!(down["stall_ms"]["count"], 1);
+    assert_eq!(down["stall_ms"]["max"], 201.0);
+    assert_eq!(csv["format"], "csv");
+    assert_eq!(csv["duration_s"], 3.0);
+    assert_eq!(csv["rate_mbps"]["p5"], 0.0);
+    assert_eq!(delay["format"], "delay");
+    assert_eq!(delay["delay_ms"]["mean"], 13.0);
+    assert_eq!(delay["change_ms"]["max"], 4.0);
+    assert_eq!(list(&list(&all["generated"])[1]["paths"]).len(), 2);
+    let svg = fs::read_to_string(folder.path().join("all.svg")).expect("a picture");
+    assert!(svg.contains("delay.txt"));
+}
+
+#[test]
+fn wrong_recordings_name_file_and_line() {
+    let folder = files();
+    let error = |args: &[&str]| fails(&whimbrel_in(folder.path(), args), 2);
+    let wrong = error(&["trace", "lte.down", "broken.csv"]);
+    let expected = "broken.csv: line 2: `many` is not a rate in Mbit/s";
+    assert!(wrong.contains(expected), "{wrong}");
+    let missing = error(&["trace", "none.down"]);
+    assert!(
+        missing.contains("cannot read the trace none.down"),
+        "{missing}"
+    );
+    let back = error(&["compare", "--back-trace", "broken.csv"]);
+    assert!(back.contains("--back-trace: broken.csv: line 2"), "{back}");
+}
+
+#[test]
+fn the_way_back_limits_a_comparison() {
+    let folder = files();
+    fs::write(folder.path().join("slow.up"), "100\n").expect("written");
+    let mut args = vec![
+        "compare",
+        "--rate-trace",
+        "lte.down",
+        "--rtt",
+        "20 ms",
+        "--loss",
+        "0 %",
+        "--controllers",
+        "cubic",
+        "--duration",
+        "10 s",
+        "--seeds",
+        "1",
+        "--json",
+    ];
+    let goodput = |args: &[&str]| {
+        let all = json(&whimbrel_in(folder.path(), args));
+        list(&all["runs"])[0]["total"]["goodput_bps"]
+            .as_f64()
+            .expect("a rate")
+    };
+    let free = goodput(&args);
+    args.extend(["--back-trace", "slow.up"]);
+    let slow = goodput(&args);
+    assert!(free > 6e6 && slow < free / 2.0, "{free} {slow}");
+    // The scenario that the flags stand for gives the same.
+    args.retain(|arg| *arg != "--json");
+    args.push("--print-scenario");
+    let text = stdout(&whimbrel_in(folder.path(), &args));
+    assert!(text.contains("slow.up"), "{text}");
+    fs::write(folder.path().join("path.toml"), text).expect("written");
+    assert_eq!(goodput(&["sim", "path.toml", "--json"]), slow);
+}
