@@ -10,6 +10,7 @@ mod credentials;
 mod demo;
 mod failure;
 mod figure;
+mod hunt;
 mod judge;
 mod link;
 mod model;
@@ -71,6 +72,7 @@ Examples:
   whimbrel controllers                    list the algorithms and their papers
   whimbrel rank                           algorithms on a matrix of paths
   whimbrel trace mobile.down              what recorded rates are like
+  whimbrel hunt cubic                     the path on which one does worst
   whimbrel judge                          decisions on the causes of losses
   whimbrel model                          formulas compared with the simulator
   whimbrel reproduce                      the papers' figures, with verdicts
@@ -93,6 +95,7 @@ enum Command {
     Judge(judge::JudgeArgs),
     Model(model::ModelArgs),
     Rank(rank::RankArgs),
+    Hunt(hunt::HuntArgs),
     Reproduce(reproduce::ReproduceArgs),
     Figure(figure::FigureArgs),
     Serve(serve::ServeArgs),
@@ -125,6 +128,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Judge(args) => judge::run(args),
         Command::Model(args) => model::run(args),
         Command::Rank(args) => rank::run(args),
+        Command::Hunt(args) => hunt::run(&args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Figure(args) => figure::run(args),
         Command::Serve(args) => serve::run(args),

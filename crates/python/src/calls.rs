@@ -1,4 +1,4 @@
-//! `advise`, `rank` and `reproduce`: their results as text, and their lists as tables.
+//! `advise`, `rank`, `hunt` and `reproduce`: their results as text, and their lists as tables.
 
 use crate::arguments::advice;
 use crate::attended::attended;
@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
+use whimbrel_cc::Spec;
 use whimbrel_cc::registry;
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::{self as study, BadInput, Error, Observer};
@@ -81,6 +83,79 @@ pub fn rank(
         records(&all["scores"])?,
         records(&runs)?,
     ))
+}
+
+/// Returns the JSON text, and the tables of families and finds. `limits` are evaluations, seed,
+/// seeds, fresh and finds, as far as they are given.
+#[pyfunction]
+#[pyo3(signature = (name, classifier, against, families, limits, minutes, threads, progress = None))]
+#[allow(clippy::too_many_arguments)] // One for each kind of keyword of `whimbrel.hunt`.
+pub fn hunt(
+    py: Python<'_>,
+    name: Option<String>,
+    classifier: Option<String>,
+    against: Vec<String>,
+    families: Vec<String>,
+    limits: BTreeMap<String, u32>,
+    minutes: Option<f64>,
+    threads: Option<NonZeroUsize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(String, NativeTable, NativeTable)> {
+    let request = || -> Result<study::hunt::Request, Error> {
+        let target = match (&name, &classifier) {
+            (Some(name), None) => {
+                let name = name
+                    .parse()
+                    .map_err(|why| BadInput::in_argument("name", why))?;
+                let against = parsed("against", &against, |text| text.parse::<Spec>())?;
+                study::hunt::Target::algorithm(&name, &against)?
+            }
+            (None, Some(name)) => study::hunt::Target::classifier(name)?,
+            _ => {
+                let why = "give the name of an algorithm, or `classifier`";
+                return Err(BadInput::in_argument("name", why).into());
+            }
+        };
+        let time = minutes.map(|minutes| match minutes > 0.0 && minutes < 1e6 {
+            true => Ok(Duration::from_secs_f64(minutes * 60.0)),
+            false => Err(BadInput::in_argument("minutes", "must be above 0")),
+        });
+        let usual = study::hunt::Request::new(target);
+        let of = |key: &'static str, usual: u32| match limits.get(key) {
+            Some(0) => Err(BadInput::in_argument(key, "must be at least 1")),
+            Some(limit) => Ok(*limit),
+            None => Ok(usual),
+        };
+        Ok(study::hunt::Request {
+            families: families.clone(),
+            evaluations: of("evaluations", usual.evaluations)?,
+            seed: of("seed", 1)?.into(),
+            seeds: of("seeds", usual.seeds)?,
+            fresh: of("fresh", usual.fresh)?,
+            finds: of("finds", 1)? as usize,
+            time: time.transpose()?,
+            threads,
+            ..usual
+        })
+    };
+    let request = request().map_err(|error| raise(py, &error))?;
+    let work = |observer: &dyn Observer| study::hunt::hunt(&request, observer);
+    let done = attended(py, progress.as_ref(), work)?;
+    let all = done.map_err(|error| raise(py, &error))?.json();
+    let finds: Vec<Value> = all["finds"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|find| {
+            let mut find = find.clone();
+            if let Some(find) = find.as_object_mut() {
+                find.remove("sentences");
+            }
+            find
+        })
+        .collect();
+    let families = records(&all["families"])?;
+    Ok((all.to_string(), families, NativeTable::of_records(&finds)?))
 }
 
 /// Parses each value of an argument.

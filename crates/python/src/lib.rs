@@ -5,7 +5,7 @@
 //! | `table` | tables, handed to Arrow readers without copies |
 //! | `scenario` | scenarios, and their runs as tables |
 //! | `arguments` | keyword arguments as requests |
-//! | `calls` | `advise`, `rank`, `reproduce` |
+//! | `calls` | `advise`, `rank`, `hunt`, `reproduce` |
 //! | `attended` | long work with progress and Ctrl-C |
 //! | `controller` | algorithms written in Python |
 //! | `environments` | environments in which controllers learn |
@@ -28,6 +28,7 @@ fn _whimbrel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SOURCE", whimbrel_sim::SOURCE)?;
     module.add("USUAL", whimbrel_study::rank::USUAL)?;
+    module.add("USUAL_AGAINST", whimbrel_study::hunt::USUAL)?;
     module.add_class::<table::NativeTable>()?;
     module.add_class::<scenario::NativeScenario>()?;
     module.add_class::<environments::NativeEpisodes>()?;
@@ -37,6 +38,7 @@ fn _whimbrel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controller::Timeout>()?;
     module.add_function(wrap_pyfunction!(calls::advise, module)?)?;
     module.add_function(wrap_pyfunction!(calls::rank, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::hunt, module)?)?;
     module.add_function(wrap_pyfunction!(calls::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(calls::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(controller::register, module)?)

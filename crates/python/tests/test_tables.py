@@ -142,6 +142,22 @@ def test_advice_ranking_and_experiments():
         whimbrel.reproduce("cerl/fig-99")
 
 
+def test_a_hunt_finds_the_weakness_of_an_algorithm_in_python():
+    class Idle(whimbrel.Controller):
+        """A window of two segments."""
+
+        def on_ack(self, ack):
+            self.cwnd = 2 * self.mss
+
+    limits = {"families": "bottleneck", "evaluations": 3, "seeds": 1, "fresh": 2}
+    found = whimbrel.hunt(Idle, against="cubic", **limits)
+    assert found["family"].to_pylist() == ["bottleneck"]
+    assert found["ratio"][0].as_py() < 0.5 and found.evaluations >= 2
+    assert len(found.finds) == 1 and "idle" in found.sentences[0]
+    with pytest.raises(whimbrel.WhimbrelError, match="did you mean `wifi`"):
+        whimbrel.hunt("cubic", families="wify")
+
+
 def test_the_table_of_algorithms():
     names = whimbrel.controllers()["name"].to_pylist()
     assert "cubic" in names and "whimbrel" in names

@@ -7,12 +7,9 @@
 use crate::library::Library;
 use crate::measure::Measures;
 use crate::point::{Class, MatrixPoint};
-use crate::score::{BBR, CUBIC, References, kept, score};
+use crate::score::{References, five_packets, kept, score};
 use std::collections::BTreeMap;
 use whimbrel_report::Interval;
-
-/// Bits of five packets.
-const FIVE_PACKETS: f64 = 5.0 * 12_000.0;
 
 /// One algorithm at one point.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,31 +121,10 @@ impl League {
 }
 
 fn cell(point: &MatrixPoint, controller: &str, runs: &[Measures], all: &Runs) -> Option<Cell> {
-    let reference = |name: &str| {
-        let runs = all.get(&(point.id.clone(), name.to_owned()))?;
-        Measures::mean(runs)
-    };
-    let references = References {
-        cubic: reference(CUBIC),
-        bbr: reference(BBR),
-        own_kind: point.neighbour.as_deref().and_then(reference),
-    };
+    let references = References::of(point, all);
     let scores: Vec<f64> = runs
         .iter()
-        .map(|m| {
-            // Time of five packets at the rate of an ideal sender, in base RTTs.
-            let ideal = if m.efficiency > 0.0 {
-                m.rate / m.efficiency
-            } else {
-                0.0
-            };
-            let five = if ideal > 0.0 {
-                FIVE_PACKETS / ideal / point.rtt.as_secs_f64()
-            } else {
-                0.0
-            };
-            score(point, m, &references, five)
-        })
+        .map(|m| score(point, m, &references, five_packets(point, m)))
         .collect();
     let mean = Measures::mean(runs)?;
     Some(Cell {

@@ -34,6 +34,22 @@ impl<'a> Task<'a> {
         })
     }
 
+    /// For these seeds.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_seeds(
+        point: &'a MatrixPoint,
+        controller: &str,
+        seeds: &[u64],
+    ) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            point,
+            controller: controller.to_owned(),
+            scenario: point.scenario_with(controller, seeds.to_vec())?,
+        })
+    }
+
     /// About how much work it is: packets that fit through its links in all its runs.
     pub fn work(&self) -> f64 {
         let packets = |point: &whimbrel_sim::scenario::Point| {

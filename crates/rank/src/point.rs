@@ -271,12 +271,24 @@ impl MatrixPoint {
     /// # Errors
     /// If the controller is unknown or cannot run here.
     pub fn scenario(&self, controller: &str, seeds: u32) -> Result<Scenario, ScenarioError> {
+        self.scenario_with(controller, Run::seeds(&Written::of("seeds", seeds))?)
+    }
+
+    /// The same with these seeds.
+    ///
+    /// # Errors
+    /// As [`Self::scenario`].
+    pub fn scenario_with(
+        &self,
+        controller: &str,
+        seeds: Vec<u64>,
+    ) -> Result<Scenario, ScenarioError> {
         let controller = Written::parse("controller", controller)?;
         let mut spec = self.spec.clone();
         for name in &self.flows {
             spec.set_controller(name, &controller);
         }
-        spec.run.seeds = Run::seeds(&Written::of("seeds", seeds))?;
+        spec.run.seeds = seeds;
         Scenario::new(&spec)
     }
 

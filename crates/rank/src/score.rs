@@ -24,6 +24,7 @@
 //! deliver beside as many flows of their own kind. The goal is CUBIC's value there, at most 1, less
 //! a fifth, which is about the spread of CUBIC's own value between seeds.
 
+use crate::league::Runs;
 use crate::measure::Measures;
 use crate::point::{Aim, Class, MatrixPoint};
 
@@ -32,6 +33,8 @@ pub const CUBIC: &str = "cubic";
 /// The other one.
 pub const BBR: &str = "bbr";
 
+/// Bits of five packets.
+const FIVE_PACKETS: f64 = 5.0 * 12_000.0;
 /// The exponent of [`within`].
 const MILD: f64 = 0.2;
 /// The fraction of a fair share that is enough.
@@ -56,6 +59,21 @@ pub struct References {
     pub bbr: Option<Measures>,
     /// The neighbours' own algorithm in its place.
     pub own_kind: Option<Measures>,
+}
+
+impl References {
+    /// Of a point; `runs` has the measures of the algorithms that it refers to.
+    pub fn of(point: &MatrixPoint, runs: &Runs) -> Self {
+        let mean = |name: &str| {
+            let runs = runs.get(&(point.id.clone(), name.to_owned()))?;
+            Measures::mean(runs)
+        };
+        Self {
+            cubic: mean(CUBIC),
+            bbr: mean(BBR),
+            own_kind: point.neighbour.as_deref().and_then(mean),
+        }
+    }
 }
 
 /// `min(1, x / goal)`, and 1 without a goal.
@@ -83,7 +101,20 @@ pub fn kept(measures: &Measures, references: &References) -> Option<f64> {
     (own > 0.0).then(|| measures.others / own)
 }
 
-/// The score of a run. `five_packets` is the time of five packets in base RTTs.
+/// The time of five packets at the rate of an ideal sender, in base RTTs; 0 if nothing was
+/// delivered.
+pub fn five_packets(point: &MatrixPoint, m: &Measures) -> f64 {
+    let ideal = match m.efficiency > 0.0 {
+        true => m.rate / m.efficiency,
+        false => 0.0,
+    };
+    match ideal > 0.0 {
+        true => FIVE_PACKETS / ideal / point.rtt.as_secs_f64(),
+        false => 0.0,
+    }
+}
+
+/// The score of a run. `five_packets` is the time of [five packets](five_packets).
 pub fn score(point: &MatrixPoint, m: &Measures, references: &References, five_packets: f64) -> f64 {
     let delay = if point.class == Class::C {
         m.wait

@@ -15,6 +15,7 @@
 //! | [`compare`] | algorithms on one path |
 //! | [`controllers`] | controllers that a user chooses |
 //! | `error` | why a request failed |
+//! | [`hunt`] | a search for the path on which an algorithm does worst |
 //! | [`iperf3`] | one run as iperf3 prints it |
 //! | [`judge`] | decisions on losses, and their true causes |
 //! | [`model`] | formulas and the simulator on the same path |
@@ -42,6 +43,7 @@ pub mod catalog;
 pub mod compare;
 pub mod controllers;
 mod error;
+pub mod hunt;
 pub mod iperf3;
 pub mod judge;
 pub mod model;

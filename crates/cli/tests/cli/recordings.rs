@@ -40,7 +40,7 @@ fn recordings_have_statistics_and_a_curve_within_80_columns() {
     args.extend(["--json", "--cellular", "2", "--plot", "all.svg"]);
     let all = json(&whimbrel_in(folder.path(), &args));
     let recordings = list(&all["recordings"]);
-    let [down, csv, delay] = &recordings[..] else {
+    let [down, csv, delay] = recordings else {
         panic!("{all}")
     };
     assert_eq!(down["format"], "mahimahi");

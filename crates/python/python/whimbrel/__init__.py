@@ -29,6 +29,7 @@ __all__ = [
     "Ack",
     "Advice",
     "Controller",
+    "Hunted",
     "League",
     "Loss",
     "Reproduced",
@@ -42,6 +43,7 @@ __all__ = [
     "advise",
     "compare",
     "controllers",
+    "hunt",
     "rank",
     "register",
     "reproduce",
@@ -51,6 +53,8 @@ __all__ = [
 
 #: The algorithms that `rank` scores by default.
 _USUAL = _whimbrel.USUAL
+#: The algorithms that `hunt` compares with by default.
+_USUAL_AGAINST = _whimbrel.USUAL_AGAINST
 _TABLES = ["flows", "runs", "paths", "streams", "links", "destinations"]
 _SAMPLED = ["samples", "link-samples", "destination-samples", "episodes"]
 
@@ -63,8 +67,8 @@ class Scenario:
         Scenario(file="path.toml")
         Scenario(rate="50 Mbit/s", rtt="100 ms", loss=["0 %", "1 %"], controllers=["cubic"])
 
-    The keyword arguments are those of `compare`: ``rate`` or ``rate_trace``, ``rtt``, ``queue``,
-    ``loss``, ``controllers``, ``neighbours``, ``streams``, ``messages`` (each one value or a list),
+    The keyword arguments are those of `compare`: ``rate`` or ``rate_trace``, ``back_trace``,
+    ``rtt``, ``queue``, ``loss``, ``controllers``, ``neighbours``, ``streams``, ``messages`` (each one value or a list),
     ``flows``, ``duration``, ``seeds``, ``recovery``, ``transport``. docs/reference/scenario-keys.md lists the
     keys of files.
 
@@ -208,7 +212,7 @@ def compare(*, threads=None, progress=None, tables=None, sample=None, **flags):
         flows: number of concurrent flows; default 1.
         duration: in simulated time; default "30 s".
         seeds: number of runs of each combination, all of which are played; default 3.
-        rate_trace, neighbours, streams, messages, recovery, transport: as
+        rate_trace, back_trace, neighbours, streams, messages, recovery, transport: as
             ``whimbrel compare --help`` says.
         sample: record time series at this interval.
 
@@ -298,6 +302,56 @@ def rank(controllers=None, *, seeds=None, classes=None, only=None, points=None, 
         return League(*_whimbrel.rank(names[0], seeds, names[1], names[2], points, threads, bar))
 
 
+class Hunted(Table):
+    """What `hunt` found: a row for each family of paths, the worst first, with ``family``, ``path``,
+    ``evaluations``, ``searched`` (the ratio in the search), ``ratio``, ``low``, ``high`` (with fresh
+    seeds) and ``seed_count``.
+
+    Attributes:
+        finds: a row for each path that was made simpler, with ``point``, ``path``, ``scenario``
+            (the text of its file) and the ratio.
+        sentences: two sentences on each of them.
+        evaluations: number of paths that were tried.
+    """
+
+    def __init__(self, text, families, finds):
+        super().__init__(families)
+        found = _json.loads(text)
+        self.finds = Table(finds)
+        self.sentences = [sentence for find in found["finds"] for sentence in find["sentences"]]
+        self.evaluations = found["evaluations"]
+
+
+def hunt(name=None, *, against=None, classifier=None, families=None, minutes=None, threads=None,
+         progress=None, **limits):
+    """Searches for the path on which an algorithm does worst, as ``whimbrel hunt``.
+
+    Args:
+        name: an algorithm, or a subclass of `Controller`.
+        against: the algorithms of which the best is the measure; default BBR, CUBIC and Copa.
+        classifier: instead of a name, a loss classifier, whose wrong decisions are hunted.
+        families: only these families of paths.
+        evaluations: number of paths to try; default 600.
+        seed: decides which paths are tried; default 1.
+        seeds: runs of each path in the search; default 2.
+        fresh: runs of what is confirmed, with seeds of their own; default 5.
+        finds: number of families of which the worst path is made simpler; default 1.
+        minutes: ends the search; then the result depends on the machine.
+
+    Returns:
+        Hunted
+    """
+    unknown = set(limits) - {"evaluations", "seed", "seeds", "fresh", "finds"}
+    if unknown:
+        raise TypeError(f"hunt() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    against = _USUAL_AGAINST if against is None else against
+    # A class is registered under its name.
+    name = None if name is None else _list(name)[0]
+    with _Bar(progress) as bar:
+        return Hunted(*_whimbrel.hunt(name, classifier, _list(against), _list(families), limits,
+                                      minutes, threads, bar))
+
+
 class Reproduced(Table):
     """Experiments: a row for each, with ``id``, ``paper``, ``claim``, ``verdict``, ``reason``.
 
@@ -375,7 +429,7 @@ def _list(values):
 def _texts(flags):
     """Keyword arguments as lists of texts."""
     # A comma separates values, but in the name of a file.
-    read = {"rate_trace": lambda file: [_name(file)]}
+    read = dict.fromkeys(["rate_trace", "back_trace"], lambda file: [_name(file)])
     given = {name: value for name, value in flags.items() if value is not None}
     return {name: read.get(name, _list)(value) for name, value in given.items()}
 

@@ -23,6 +23,7 @@ class RunOptions(TypedDict, total=False):
 class PathFlags(TypedDict, total=False):
     rate: Values | None
     rate_trace: File | None
+    back_trace: File | None
     rtt: Values | None
     queue: Values | None
     loss: Values | None
@@ -101,6 +102,23 @@ def rank(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> League: ...
+
+class Hunted(Table):
+    finds: Table
+    sentences: list[str]
+    evaluations: int
+
+def hunt(
+    name: Algorithms | None = None,
+    *,
+    against: Algorithms | None = None,
+    classifier: str | None = None,
+    families: str | list[str] | None = None,
+    minutes: float | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    **limits: int,
+) -> Hunted: ...
 
 class Reproduced(Table):
     rows: Table

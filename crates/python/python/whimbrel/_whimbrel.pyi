@@ -9,6 +9,8 @@ SOURCE: str
 
 USUAL: str
 """The algorithms that `rank` scores by default, separated by commas."""
+USUAL_AGAINST: str
+"""The algorithms that `hunt` compares with by default, separated by commas."""
 
 Progress = Callable[[str, float, float], None] | None
 
@@ -123,6 +125,16 @@ def rank(
     threads: int | None,
     progress: Progress = None,
 ) -> tuple[NativeTable, NativeTable, NativeTable]: ...
+def hunt(
+    name: str | None,
+    classifier: str | None,
+    against: list[str],
+    families: list[str],
+    limits: dict[str, int],
+    minutes: float | None,
+    threads: int | None,
+    progress: Progress = None,
+) -> tuple[str, NativeTable, NativeTable]: ...
 def reproduce(
     ids: list[str],
     seeds: int | None,

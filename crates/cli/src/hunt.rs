@@ -1,0 +1,248 @@
+//! `whimbrel hunt`: searches for the path on which an algorithm does worst.
+
+use crate::failure::BadInput;
+use crate::progress::Bar;
+use crate::svg::svg_file;
+use crate::{atomic_file, provenance};
+use anyhow::Context;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use whimbrel_cc::Spec;
+use whimbrel_study::hunt::{
+    FAMILIES, Find, Hunt, Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS,
+    WEAK, hunt, lines, sentences,
+};
+
+/// Search for the path on which an algorithm does worst
+///
+/// Tries paths of many families, guided by the results, for the one on which NAME has the lowest
+/// score of `whimbrel rank` over that of the best of --against. What is found is confirmed with
+/// fresh seeds, made as simple as possible, explained, and can be saved as points for `rank`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  whimbrel hunt cubic
+  whimbrel hunt whimbrel --against bbr,bbr3,cubic,copa --evaluations 3000
+  whimbrel hunt copa --families cellular,way-back --report copa.html
+  whimbrel hunt bbr --finds 3 --save weak && whimbrel rank --points weak
+  whimbrel hunt --classifier cerl
+  whimbrel hunt --list
+
+The search runs random paths of each family first, then CMA-ES from the worst;
+after every three rounds the better half of the families is left out. A path on
+which the best of the others has less than 0.2 counts as no weakness. The same
+seed finds the same on any number of threads, unless --minutes ends the search.
+
+`searched` is the worst ratio in the search, which is partly luck; `ratio` is of
+the same path with seeds that the search has not used, and its 95 % interval. A
+weakness is a ratio below 0.9. A simpler path keeps three quarters of it.
+
+--classifier hunts for wrong decisions between random loss and congestion: the
+ratio is the balanced accuracy (0.5: no better than a fixed answer).
+
+--json prints {name, against, evaluations, out_of_time, families: [{family,
+path, evaluations, searched, ratio, low, high, seed_count}], finds: [{family,
+path, from, point, sentences, scenario, ratio, low, high, seed_count}]}.")]
+pub struct HuntArgs {
+    /// The algorithm; see `whimbrel controllers`
+    #[arg(value_name = "NAME", required_unless_present_any = ["classifier", "list"])]
+    name: Option<Spec>,
+    /// The algorithms of which the best is the measure
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        default_value = USUAL,
+        conflicts_with = "classifier"
+    )]
+    against: Vec<Spec>,
+    /// Hunt for wrong decisions of this loss classifier instead
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
+    classifier: Option<String>,
+    /// Only these families of paths
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    families: Vec<String>,
+    /// Number of paths to try
+    #[arg(long, value_name = "N", default_value_t = USUAL_EVALUATIONS, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    evaluations: u32,
+    /// End the search with the round in which so many minutes have passed
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    minutes: Option<Duration>,
+    /// Decides which paths are tried
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Runs of each path in the search
+    #[arg(long, value_name = "N", default_value_t = USUAL_SEEDS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
+    /// Runs of each path that is confirmed, with fresh seeds
+    #[arg(long, value_name = "N", default_value_t = USUAL_FRESH, value_parser = clap::value_parser!(u32).range(1..=100))]
+    fresh: u32,
+    /// Number of families of which the worst path is made simpler and explained
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    finds: usize,
+    /// Save what is found: a folder of points for `rank --points`, or FILE.toml for the worst
+    #[arg(long, value_name = "DIR|FILE.toml")]
+    save: Option<PathBuf>,
+    /// Write an HTML page with windows, rates, round-trip times and queues over time
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Draw the worst path: windows, rates, round-trip times and queues over time
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    plot: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Number of threads [default: all cores]; does not change the results
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Print the families with the ranges of what varies, and exit
+    #[arg(long)]
+    list: bool,
+}
+
+/// Reads a time in minutes.
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    match minutes > 0.0 && minutes < 1e6 {
+        true => Ok(Duration::from_secs_f64(minutes * 60.0)),
+        false => Err("must be above 0 and below a million".to_owned()),
+    }
+}
+
+/// Searches, and prints what was found.
+pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
+    let begin = Instant::now();
+    let mut out = anstream::stdout().lock();
+    if args.list {
+        write!(out, "{}", list())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let target = match (&args.name, &args.classifier) {
+        (Some(name), _) => Target::algorithm(name, &args.against)?,
+        (None, Some(name)) => Target::classifier(name)?,
+        (None, None) => return Err(BadInput::new("name an algorithm or --classifier").into()),
+    };
+    // Not after hours of search that a file cannot be written.
+    for path in args.report.iter().chain(&args.plot) {
+        atomic_file::check(path)?;
+    }
+    match &args.save {
+        Some(path) if is_file(path) => atomic_file::check(path)?,
+        Some(folder) => atomic_file::check_folder(folder)?,
+        None => {}
+    }
+    let request = Request {
+        families: args.families.clone(),
+        evaluations: args.evaluations,
+        time: args.minutes,
+        seed: args.seed,
+        seeds: args.seeds,
+        fresh: args.fresh,
+        finds: args.finds.max(1),
+        threads: args.threads,
+        ..Request::new(target)
+    };
+    let found = hunt(&request, &Bar::new())?;
+    if let Some(path) = &args.save {
+        save(path, &found.finds)?;
+    }
+    if args.report.is_some() || args.plot.is_some() {
+        let figures = found.figures(args.threads, &Bar::new())?;
+        if let Some(path) = &args.plot {
+            let worst: Vec<_> = figures.iter().take(1).flatten().cloned().collect();
+            let svg = whimbrel_report::svg(&worst);
+            atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
+        }
+        if let Some(path) = &args.report {
+            let page = found.page(figures, provenance::of_page(begin));
+            atomic_file::write(path, |to| whimbrel_report::html(&page, to))?;
+        }
+    }
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &found.json())?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", text(&found, args.save.as_deref()))?;
+        writeln!(out, "{:.1} s", begin.elapsed().as_secs_f64())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_file(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "toml")
+}
+
+/// Writes each find to a folder, or the worst to a file.
+fn save(path: &Path, finds: &[Find]) -> anyhow::Result<()> {
+    if is_file(path) {
+        if let Some(worst) = finds.first() {
+            atomic_file::write(path, |to| to.write_all(worst.point.text.as_bytes()))?;
+        }
+        return Ok(());
+    }
+    fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
+    for find in finds {
+        let file = path.join(format!("{}.toml", find.point.id));
+        atomic_file::write(&file, |to| to.write_all(find.point.text.as_bytes()))?;
+    }
+    Ok(())
+}
+
+fn list() -> String {
+    let mut text = String::new();
+    for family in FAMILIES {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{}: {}", family.name, family.summary);
+        let ranges: Vec<String> = family.knobs.iter().map(|knob| knob.range()).collect();
+        let _ = writeln!(
+            text,
+            "{}\n",
+            whimbrel_report::fill(&ranges.join("; "), "; ")
+        );
+    }
+    text + "What stands in [brackets] may be left out.\n"
+}
+
+fn text(found: &Hunt, saved: Option<&Path>) -> String {
+    let columns = [
+        ("family", false),
+        ("paths", true),
+        ("searched", true),
+        ("ratio", true),
+        ("best other", false),
+    ];
+    let rows: Vec<Vec<String>> = lines(found).iter().map(|line| line.to_vec()).collect();
+    let mut text = crate::table::table(&columns, &rows);
+    let limit = if found.out_of_time {
+        "; the time is over"
+    } else {
+        ""
+    };
+    let _ = writeln!(text, "\n{} paths were tried{limit}.", found.evaluations);
+    if found.finds.is_empty() {
+        let name = found.target.name();
+        let _ = writeln!(
+            text,
+            "On none of them {name} has less than {WEAK} of the best."
+        );
+    }
+    for find in &found.finds {
+        let _ = writeln!(text);
+        for sentence in sentences(&found.target, find) {
+            let _ = writeln!(text, "{}", whimbrel_report::fill(&sentence, " "));
+        }
+        if saved.is_none() {
+            let _ = writeln!(text, "\n{}", find.point.text.trim_end());
+        }
+    }
+    if let Some(path) = saved.filter(|_| !found.finds.is_empty()) {
+        let _ = writeln!(text, "\nSaved: {}", path.display());
+    }
+    text
+}

@@ -1,0 +1,107 @@
+//! Hunts from the request to the find.
+
+use super::*;
+use crate::Unobserved;
+use whimbrel_rank::Task;
+use whimbrel_sim::scenario::document::Document;
+
+/// A short hunt.
+fn request(name: &str, against: &[&str], families: &[&str], evaluations: u32) -> Request {
+    let spec = |name: &&str| name.parse::<Spec>().expect("an algorithm");
+    let against: Vec<Spec> = against.iter().map(spec).collect();
+    let target = Target::algorithm(&spec(&name), &against).expect("another algorithm");
+    Request {
+        families: families.iter().map(|name| (*name).to_owned()).collect(),
+        evaluations,
+        seeds: 1,
+        fresh: 2,
+        ..Request::new(target)
+    }
+}
+
+#[test]
+fn the_weakness_of_newreno_to_loss_is_found_and_explained() {
+    let request = request("newreno", &["bbr"], &["bottleneck"], 24);
+    let found = hunt(&request, &Unobserved).expect("a hunt");
+    let [find] = found.finds.as_slice() else {
+        panic!("{:?}", found.families)
+    };
+    // NewReno has half of BBR's score or less, on a path that loses packets.
+    let ratio = find.measured.ratio();
+    assert!(ratio < 0.5, "{ratio}");
+    let lossy = find.case.get("loss").or(find.case.get("bursty loss"));
+    let reordered = find.case.get("jitter").and(find.case.get("reordering"));
+    assert!(lossy.or(reordered).is_some(), "{}", find.case.words());
+    assert!(find.case.features() <= find.from.features());
+    let [first, second] = sentences(&found.target, find);
+    assert!(first.contains("newreno has the score 0."), "{first}");
+    assert!(
+        second.contains("most of the difference is goodput"),
+        "{second}"
+    );
+    // What is saved is read as a point, and `rank` would score it.
+    let text = &find.point.text;
+    let document = Document::parse(text, std::path::Path::new("p.toml")).expect("a file");
+    let point = MatrixPoint::read("p", text, document).expect("a point");
+    assert!(Task::new(&point, "newreno", 1).is_ok());
+    // The page has a figure of both.
+    let figures = found.figures(None, &Unobserved).expect("runs");
+    let protocols = figures[0].as_ref().expect("a figure").protocols();
+    assert!(protocols.contains(&"newreno") && protocols.contains(&"bbr"));
+    assert_eq!(found.page(figures, Vec::new()).sections.len(), 2);
+}
+
+#[test]
+fn the_seed_decides_and_threads_do_not() {
+    let with = |threads: usize, seed: u64| {
+        let request = Request {
+            threads: NonZeroUsize::new(threads),
+            seed,
+            ..request("cubic", &["bbr", "newreno"], &["wifi", "bottleneck"], 8)
+        };
+        hunt(&request, &Unobserved)
+            .expect("a hunt")
+            .json()
+            .to_string()
+    };
+    let one = with(1, 1);
+    assert_eq!(one, with(2, 1));
+    assert_ne!(one, with(2, 2));
+}
+
+#[test]
+fn a_classifier_is_judged_by_its_decisions() {
+    let target = Target::classifier("cerl").expect("a classifier");
+    let request = Request {
+        families: vec!["bottleneck".to_owned()],
+        evaluations: 12,
+        seeds: 1,
+        fresh: 2,
+        ..Request::new(target)
+    };
+    let found = hunt(&request, &Unobserved).expect("a hunt");
+    let [family] = found.families.as_slice() else {
+        panic!("one family")
+    };
+    assert!((0.0..=1.0).contains(&family.confirmed.ratio()));
+    assert!(matches!(family.confirmed.detail, Detail::Decisions(_)));
+    let error = Target::classifier("cerll")
+        .expect_err("unknown")
+        .to_string();
+    assert!(error.contains("did you mean `cerl`?"), "{error}");
+    let error = Target::classifier("cubic").expect_err("no classifier");
+    assert!(
+        error.to_string().contains("classifies no losses"),
+        "{error}"
+    );
+}
+
+#[test]
+fn wrong_requests_name_the_argument() {
+    let cubic: Spec = "cubic".parse().expect("an algorithm");
+    let error = Target::algorithm(&cubic, std::slice::from_ref(&cubic)).expect_err("only itself");
+    assert_eq!(error.argument(), Some("against"));
+    let error = hunt(&request("cubic", &["bbr"], &["celular"], 4), &Unobserved);
+    let error = error.expect_err("unknown").to_string();
+    assert!(error.contains("families: unknown family `celular`, did you mean `cellular`?"));
+}
