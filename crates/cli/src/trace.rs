@@ -121,7 +121,7 @@ fn text(recordings: &[Recording], generated: &[(&str, Vec<TraceStatistics>)]) ->
         };
         let heads = ["s", "Mbit/s", "p5", "p50", "p95", "fading", "1 s"];
         text += &of_heads("rate", &heads, &rows(rate_row));
-        let heads = ["gap p50 ms", "p95", "stalls every s", "longest ms", "time"];
+        let heads = ["p50 ms", "p95 ms", "stall every", "longest", "stalled"];
         text += &format!("\n{}", of_heads("gaps", &heads, &rows(gap_row)));
     }
     if !delays.is_empty() {
@@ -177,8 +177,9 @@ fn rate_row(name: &str, all: &[TraceStatistics]) -> Vec<String> {
 fn gap_row(name: &str, all: &[TraceStatistics]) -> Vec<String> {
     let mean = |value| mean(all, value);
     let stalls = mean(|s| s.stall.count as f64);
-    let every = (stalls > 0.0).then(|| number(mean(|s| s.length.as_secs_f64()) / stalls));
-    let longest = (stalls > 0.0).then(|| format!("{:.0}", mean(|s| s.stall.max)));
+    let every = mean(|s| s.length.as_secs_f64()) / stalls.max(f64::MIN_POSITIVE);
+    let every = (stalls > 0.0).then(|| format!("{} s", number(every)));
+    let longest = (stalls > 0.0).then(|| format!("{:.0} ms", mean(|s| s.stall.max)));
     vec![
         name.to_owned(),
         number(mean(|s| s.gap.median)),

@@ -252,7 +252,7 @@ impl Draft {
         let tested = tested.join(", ");
         format!(
             "[point]\nclass = \"{class}\"\nclaim = \"{claim}\"\nflows = [{tested}]\n\
-             score = \"{score}\"\nrtt = \"{rtt} ms\"\n{scored}\n{body}\n[run]\n\
+             score = \"{score}\"\nrtt = \"{rtt} ms\"\n{scored}\n{body}[run]\n\
              duration = \"{duration} s\"\n{run}"
         )
     }
