@@ -1,12 +1,13 @@
-//! Transfers where UDP is blocked: `--transport`, and our algorithms on the kernel's TCP.
+//! How a client reaches its server: `--transport`, `--require-pq`, and our algorithms on the
+//! kernel's TCP.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use whimbrel_cc::Spec;
 use whimbrel_linux::{Agent, Datapath, LinuxError, Options};
-use whimbrel_transfer::{TcpAlgorithm, TcpControl, TransportChoice};
+use whimbrel_transfer::{AcceptedGroups, ClientOptions, TcpAlgorithm, TcpControl, TransportChoice};
 
-/// The transport.
+/// The transport and its keys.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TransportArgs {
     /// auto: QUIC over UDP, and if the server does not answer within a second, also TLS over TCP,
@@ -18,7 +19,27 @@ pub struct TransportArgs {
         hide_default_value = true,
         help_heading = "Server"
     )]
-    pub transport: TransportChoice,
+    transport: TransportChoice,
+    /// Accept only a post-quantum key exchange (X25519MLKEM768), so that a quantum computer cannot
+    /// decrypt a record of the connection later. By default it is preferred
+    #[arg(long, help_heading = "Server")]
+    require_pq: bool,
+}
+
+impl TransportArgs {
+    /// Sets what these options say.
+    pub fn apply(&self, options: &mut ClientOptions) {
+        options.transport = self.transport;
+        options.groups = groups(self.require_pq);
+    }
+}
+
+/// The key exchanges that are accepted, with or without `--require-pq`.
+pub fn groups(post_quantum: bool) -> AcceptedGroups {
+    match post_quantum {
+        true => AcceptedGroups::PostQuantum,
+        false => AcceptedGroups::Any,
+    }
 }
 
 /// Registers `spec` with the kernel when the first TCP connection needs it. The algorithm runs as

@@ -98,7 +98,7 @@ fn options(
     credentials: &Credentials,
 ) -> ClientOptions {
     let mut options = ClientOptions::for_pipes(server, credentials.token.clone(), controller);
-    options.transport = transport.transport;
+    transport.apply(&mut options);
     options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);

@@ -26,6 +26,7 @@ use whimbrel_units::{Bytes, Duration, Rate};
 #[command(after_help = "\
 --json prints one object: files, bytes, received_bytes, resumed_bytes (here already), retries,
 transport (\"quic\", or \"tls\" where UDP is blocked),
+key_exchange (\"X25519MLKEM768\", or with an older server \"X25519\"),
 seconds, goodput_bps, outcome (\"stored\" if all files are here), failures [[name, why]]; error
 after a failure.
 Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
@@ -102,7 +103,7 @@ impl ClientArgs {
         let mut options = ClientOptions::new(server, token, controller);
         options.fingerprint = credentials.fingerprint;
         options.known_hosts.clone_from(&credentials.known_hosts);
-        options.transport = self.transport.transport;
+        self.transport.apply(&mut options);
         options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
         options.retry = self.retry_for.map(|limit| Retry {
             limit: Some(limit),

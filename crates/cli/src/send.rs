@@ -20,9 +20,9 @@ use whimbrel_report::iperf3;
 use whimbrel_study::real::hindsight::Seen;
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
-    BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Measurement,
-    Outcome, QlogFolder, Report, Retry, SendOptions, SendSource, ServerAddress, Summary,
-    TracePoint, Transport, TreeOptions, Update, transfer,
+    BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, KeyExchange,
+    Measurement, Outcome, QlogFolder, Report, Retry, SendOptions, SendSource, ServerAddress,
+    Summary, TracePoint, Transport, TreeOptions, Update, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -59,9 +59,10 @@ pub const UNTRUSTED: u8 = 4;
   transport              \"quic\", or \"tls\" where UDP is blocked; null if
                          there was no connection. With tls, packets,
                          cwnd_bytes, mtu_bytes and episodes are 0
+  key_exchange           \"X25519MLKEM768\", or with an older server \"X25519\"
   outcome                \"stored\", \"not stored\" or \"unknown\"
   error                  only after a failure: why. Of the rest the object then
-                         has the six lines above, and the exit status is 1
+                         has the seven lines above, and the exit status is 1
   seconds, goodput_bps   from the request to the server's confirmation
   connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
@@ -92,7 +93,7 @@ With directories or several files: files, bytes, sent_files, unchanged_files,
   outcome (\"stored\" if all files are), skipped and failures [[path, why]], would_send with
   --dry-run, error after a failure
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
-4 unknown server or wrong fingerprint; 130 stopped by Ctrl-C.
+4 unknown server, wrong fingerprint, or no key exchange in common; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --fingerprint ...     # asks for the token
@@ -285,6 +286,7 @@ struct Account {
     resumed_bytes: u64,
     retries: u32,
     transport: Option<Transport>,
+    key_exchange: Option<KeyExchange>,
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -298,6 +300,7 @@ impl Account {
             resumed_bytes: report.resumed_bytes,
             retries: report.retries,
             transport: report.transport.clone(),
+            key_exchange: report.key_exchange,
             outcome: report.outcome,
             error,
         }
@@ -366,7 +369,9 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
 pub fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Refused(_) => REFUSED,
-        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
+        Error::UnknownServer { .. }
+        | Error::FingerprintMismatch { .. }
+        | Error::KeyExchange { .. } => UNTRUSTED,
         Error::Stopped => STOPPED,
         _ => FAILED,
     }
@@ -543,7 +548,7 @@ fn client(
             .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
         from_start: args.retry_for.is_some(),
     });
-    client.transport = args.transport.transport;
+    args.transport.apply(&mut client);
     client.tcp_algorithm = Some(over_tcp::algorithm(&client.controller));
     client.priority = args.priority.unwrap_or_default();
     client.fingerprint = credentials.fingerprint;

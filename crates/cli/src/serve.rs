@@ -58,6 +58,8 @@ With --json, each line of output is one object with an `event`:
   sent       peer, name, bytes, seconds, goodput_bps, blake3
   removed    peer, name, count
   piped      peer, target, sent, received (bytes from and to the target), seconds
+             stored, stored_tree, sent and piped also have key_exchange:
+             \"X25519MLKEM768\", or of an older client \"X25519\"
   failed     peer, name (or null), error
   reloaded   ok, text: upon SIGHUP
   dropped    lines: so many are missing here, because the output was not read in time. The server
@@ -84,6 +86,9 @@ pub struct ServeArgs {
     /// Do not listen on TCP, which serves clients to which UDP is blocked
     #[arg(long)]
     no_tcp: bool,
+    /// Accept only clients with a post-quantum key exchange (X25519MLKEM768)
+    #[arg(long)]
+    require_pq: bool,
     /// Stop after the first stored file
     #[arg(long)]
     once: bool,
@@ -193,6 +198,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 qlog: qlog.clone(),
                 tcp: !args.no_tcp,
                 tcp_algorithm: Some(algorithm.clone()),
+                groups: over_tcp::groups(args.require_pq),
                 users: Some(users.clone()),
                 ..ServeOptions::new(directory, listen)
             };

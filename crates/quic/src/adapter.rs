@@ -436,6 +436,12 @@ impl Inner {
             return Some(UNPACED);
         }
         let rate = self.controller.pacing_rate();
+        // Before the first RTT sample noq would pace by an assumed RTT of 333 ms, 27 ms a packet,
+        // and the first flight of a handshake with post-quantum keys is two. RFC 9002 section 7.7
+        // permits the initial window as a burst.
+        if rate.is_none() && self.rtt.min().is_zero() {
+            return Some(UNPACED);
+        }
         rate.map(|rate| rate.as_bytes_per_sec().max(1))
     }
 

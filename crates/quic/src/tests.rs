@@ -634,8 +634,12 @@ fn noq_gets_window_and_pacing_rate_in_its_units() {
     b.adapter.on_mtu_update(1452);
     assert_eq!(b.calls(), [Call::Mss(1452)]);
     // RFC 9002 section 7.2: never below two datagrams.
-    let tiny = Bench::of(|r| r.cwnd = 1);
+    let mut tiny = Bench::of(|r| r.cwnd = 1);
     assert_eq!(tiny.adapter.window(), 2 * MTU);
+    // RFC 9002 section 7.7: the first flight need not be paced.
+    assert_eq!(tiny.adapter.metrics().pacing_rate, Some(1_000_000_000));
+    tiny.send(0, 1);
+    tiny.ack(100, [0]);
     assert_eq!(tiny.adapter.metrics().pacing_rate, None);
 }
 

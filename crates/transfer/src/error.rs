@@ -43,6 +43,14 @@ pub enum Error {
         /// The fingerprint of its certificate.
         found: Fingerprint,
     },
+    /// The two ends have no key exchange in common.
+    #[error("{}", no_common_group(host, *required))]
+    KeyExchange {
+        /// The server as the user wrote it.
+        host: String,
+        /// This end accepts post-quantum key exchanges only.
+        required: bool,
+    },
     /// No connection could be established.
     #[error("cannot connect to {host}: {why}")]
     Connect {
@@ -144,6 +152,18 @@ impl Error {
                 Reason::Internal,
                 "the server could not store the file; its log says why",
             ),
+        }
+    }
+}
+
+fn no_common_group(host: &str, required: bool) -> String {
+    match required {
+        true => format!(
+            "{host} does not have the post-quantum key exchange X25519MLKEM768, which --require-pq \
+             demands; update its program, or leave out --require-pq"
+        ),
+        false => {
+            format!("{host} accepts none of this program's key exchanges; update this program")
         }
     }
 }

@@ -49,6 +49,7 @@ pub use client::{
     Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, get, list, probe, remove,
     send, send_tree, transfer,
 };
+pub use connection::key_exchange::KeyExchange;
 pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
 pub use connection::qlog::QlogFolder;
 pub use credentials::identity::{Identity, default_state_dir};
@@ -64,4 +65,5 @@ pub use random::NoRandomness;
 pub use server::{Counts, Event, Incoming, Limits, Receiving, ServeOptions, Server, Share, users};
 pub use storage::KeepFree;
 pub use token::{Token, TokenHash};
+pub use whimbrel_quic::key_exchange::AcceptedGroups;
 pub use wire::{Reason, Refusal};

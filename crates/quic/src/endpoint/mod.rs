@@ -36,6 +36,8 @@ mod contain;
 mod core;
 mod driver;
 mod handle;
+#[cfg(test)]
+mod handshake_tests;
 mod inbox;
 mod incoming;
 #[cfg(test)]

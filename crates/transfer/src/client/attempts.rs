@@ -6,6 +6,7 @@ use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::summary::PathUse;
 use super::update::{Progress, Update};
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::parameters;
 use crate::error::Error;
@@ -59,6 +60,8 @@ pub(crate) struct Attempts {
     pub mtu: u16,
     /// What carried the last connection; `None` if there was none.
     pub transport: Option<Transport>,
+    /// How its keys were agreed on; `None` if there was none.
+    pub key_exchange: Option<KeyExchange>,
     pub intervals: IntervalStatistics,
     /// Time between their samples.
     interval: Option<Span>,
@@ -121,6 +124,7 @@ impl Attempts {
             datagrams: 0,
             mtu: 0,
             transport: None,
+            key_exchange: None,
             intervals: IntervalStatistics::new(None, started),
             interval: measurement.interval,
         };
@@ -229,6 +233,7 @@ impl Attempts {
             on_update(Update::OverTcp(control.clone()));
         }
         self.transport = Some(session.transport.clone());
+        self.key_exchange = session.key_exchange;
         if connected.is_none() {
             let now = Instant::now();
             *connected = Some(now);

@@ -10,6 +10,7 @@ use crate::token::Token;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_units::Duration as Span;
 
 /// How a client reaches a server, whatever it does there.
@@ -39,6 +40,8 @@ pub struct ClientOptions {
     pub idle: Span,
     /// Which transport is used.
     pub transport: TransportChoice,
+    /// Which key exchanges are accepted.
+    pub groups: AcceptedGroups,
     /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
     pub tcp_algorithm: Option<TcpAlgorithm>,
 }
@@ -58,6 +61,7 @@ impl ClientOptions {
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
             transport: TransportChoice::default(),
+            groups: AcceptedGroups::default(),
             tcp_algorithm: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::connect::{Connected, Dial};
 use super::options::ClientOptions;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::{close, framing};
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub(crate) struct ClientSession {
     pub monitor: Monitor,
     /// What carries the connection.
     pub transport: Transport,
+    /// How its keys were agreed on.
+    pub key_exchange: Option<KeyExchange>,
     /// The position in the server's queue; 0 if the request does not wait.
     pub queued: AtomicU32,
     /// The server's answer to the token, until it is known to be right.
@@ -73,6 +76,7 @@ impl ClientSession {
         });
         Ok(Self {
             endpoint,
+            key_exchange: KeyExchange::of(&connection),
             connection,
             monitor,
             transport,

@@ -1,6 +1,6 @@
 //! TLS 1.3 for both sides, with a self-signed and pinned server certificate.
 //!
-//! rustls runs the handshake and ring does the cryptography. This module only decides which
+//! rustls runs the handshake; the cryptography is that of [`whimbrel_quic::key_exchange`]. This module only decides which
 //! certificate is accepted: the one with the pinned fingerprint, instead of one signed by an
 //! authority. rustls verifies as usual that the server holds the certificate's key.
 
@@ -9,25 +9,32 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
+use whimbrel_quic::key_exchange::{AcceptedGroups, provider};
 
 /// The application protocol of both sides (RFC 7301).
 pub const ALPN: &[u8] = b"whimbrel/3";
 
 /// Configuration of the server.
-pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {
-    let config = tcp_server_config(identity)?;
+pub(crate) fn server_config(
+    identity: &Identity,
+    groups: AcceptedGroups,
+) -> Result<QuicServerConfig, Error> {
+    let config = tcp_server_config(identity, groups)?;
     QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
 }
 
 /// Configuration of the server for TLS over TCP.
-pub(crate) fn tcp_server_config(identity: &Identity) -> Result<rustls::ServerConfig, Error> {
+pub(crate) fn tcp_server_config(
+    identity: &Identity,
+    groups: AcceptedGroups,
+) -> Result<rustls::ServerConfig, Error> {
     let bad = |e: rustls::Error| Error::Identity(format!("the certificate cannot be used: {e}"));
-    let mut config = rustls::ServerConfig::builder_with_provider(provider())
+    let mut config = rustls::ServerConfig::builder_with_provider(provider(groups))
         .with_protocol_versions(&[&TLS13])
         .map_err(bad)?
         .with_no_client_auth()
@@ -40,8 +47,9 @@ pub(crate) fn tcp_server_config(identity: &Identity) -> Result<rustls::ServerCon
 /// Configuration of the client, and the verifier that records the server's fingerprint.
 pub(crate) fn client_config(
     expected: Option<Fingerprint>,
+    groups: AcceptedGroups,
 ) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
-    let (config, pin) = tcp_client_config(expected)?;
+    let (config, pin) = tcp_client_config(expected, groups)?;
     let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
     Ok((config, pin))
 }
@@ -49,15 +57,17 @@ pub(crate) fn client_config(
 /// Configuration of the client for TLS over TCP, and the verifier.
 pub(crate) fn tcp_client_config(
     expected: Option<Fingerprint>,
+    groups: AcceptedGroups,
 ) -> Result<(rustls::ClientConfig, Arc<Pin>), Error> {
     let bad = |e: rustls::Error| Error::Identity(e.to_string());
+    let provider = provider(groups);
     let pin = Arc::new(Pin {
         expected,
         seen: Mutex::new(None),
-        provider: provider(),
+        provider: Arc::clone(&provider),
     });
     let verifier: Arc<dyn ServerCertVerifier> = pin.clone();
-    let mut config = rustls::ClientConfig::builder_with_provider(provider())
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])
         .map_err(bad)?
         .dangerous()
@@ -67,10 +77,6 @@ pub(crate) fn tcp_client_config(
     // Resumption would skip the certificate check.
     config.resumption = rustls::client::Resumption::disabled();
     Ok((config, pin))
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
 }
 
 /// Accepts the certificate with the expected fingerprint and no other.

@@ -4,6 +4,7 @@ use super::options::Event;
 use super::request::{below, blocking};
 use super::session::Session;
 use crate::connection::framing;
+use crate::connection::key_exchange::KeyExchange;
 use crate::error::Error;
 use crate::file_sender::{Account, FileSource, Sending, Sent, Source};
 use crate::path::RemotePath;
@@ -30,6 +31,7 @@ impl Session {
         match self.while_it_moves(HASHING, sending).await {
             Ok((size, hash)) => (self.peer.on_event)(Event::Sent {
                 peer: self.peer.address,
+                key_exchange: KeyExchange::of(&self.connection),
                 name: path,
                 bytes: Bytes::new(size),
                 took: started.elapsed().into(),

@@ -4,6 +4,7 @@ use super::options::Event;
 use super::request::{below, blocking};
 use super::session::Session;
 use crate::connection::framing::Control;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_sender::{Account, Pack, Packing, read_small, send_stream};
@@ -40,6 +41,7 @@ impl Session {
         match self.while_it_moves(1, sending).await {
             Ok((files, bytes)) => (self.peer.on_event)(Event::SentTree {
                 peer: self.peer.address,
+                key_exchange: KeyExchange::of(&self.connection),
                 files,
                 bytes: Bytes::new(bytes),
                 took: started.elapsed().into(),

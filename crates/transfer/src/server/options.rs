@@ -1,6 +1,7 @@
 //! The server's event and options.
 
 use super::users::{Rights, Users};
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::TcpAlgorithm;
 use crate::connection::qlog::QlogFolder;
 use crate::error::Error;
@@ -10,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_units::{Bytes, Duration as Span};
 
 /// Limits on the resources of peers.
@@ -75,6 +77,8 @@ pub struct ServeOptions {
     pub tcp: bool,
     /// The algorithm of what is sent over TCP; `None`: the kernel's.
     pub tcp_algorithm: Option<TcpAlgorithm>,
+    /// Which key exchanges are accepted.
+    pub groups: AcceptedGroups,
     /// Who may use the server; `None`: the owner of the identity's token.
     pub users: Option<Users>,
 }
@@ -100,6 +104,7 @@ impl ServeOptions {
             qlog: None,
             tcp: true,
             tcp_algorithm: None,
+            groups: AcceptedGroups::default(),
             users: None,
         }
     }
@@ -113,6 +118,8 @@ pub enum Event {
     Stored {
         /// The client.
         peer: SocketAddr,
+        /// How the keys of its connection were agreed on.
+        key_exchange: Option<KeyExchange>,
         /// The file's name.
         name: RemotePath,
         /// The file's size.
@@ -126,6 +133,8 @@ pub enum Event {
     StoredTree {
         /// The client.
         peer: SocketAddr,
+        /// How the keys of its connection were agreed on.
+        key_exchange: Option<KeyExchange>,
         /// Their directory; `None` is the user's own.
         name: Option<RemotePath>,
         /// The number of files.
@@ -139,6 +148,8 @@ pub enum Event {
     Sent {
         /// The client.
         peer: SocketAddr,
+        /// How the keys of its connection were agreed on.
+        key_exchange: Option<KeyExchange>,
         /// The file's name.
         name: RemotePath,
         /// The file's size.
@@ -152,6 +163,8 @@ pub enum Event {
     SentTree {
         /// The client.
         peer: SocketAddr,
+        /// How the keys of its connection were agreed on.
+        key_exchange: Option<KeyExchange>,
         /// The number of files.
         files: u64,
         /// Their bytes.
@@ -172,6 +185,8 @@ pub enum Event {
     Piped {
         /// The client.
         peer: SocketAddr,
+        /// How the keys of its connection were agreed on.
+        key_exchange: Option<KeyExchange>,
         /// What it reached.
         target: String,
         /// Bytes from the target to the client.

@@ -5,6 +5,7 @@ use super::options::Event;
 use super::pipe_target::Opened;
 use super::session::Session;
 use super::users::Target;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::pipe::{Carried, PipeReader, PipeWriter, inward};
@@ -31,6 +32,7 @@ impl Session {
                     .await;
                 (self.peer.on_event)(Event::Piped {
                     peer: self.peer.address,
+                    key_exchange: KeyExchange::of(&self.connection),
                     target,
                     sent: Bytes::new(carried.sent),
                     received: Bytes::new(carried.received),

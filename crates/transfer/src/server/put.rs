@@ -7,6 +7,7 @@ use super::options::Event;
 use super::request::blocking;
 use super::session::Session;
 use crate::cancel::Cancel;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::{Received, Receiver};
@@ -43,6 +44,7 @@ impl Session {
                 self.peer.answer(&mut send, &stored).await;
                 (self.peer.on_event)(Event::Stored {
                     peer: self.peer.address,
+                    key_exchange: KeyExchange::of(&self.connection),
                     name: path,
                     bytes: Bytes::new(size),
                     took: started.elapsed().into(),

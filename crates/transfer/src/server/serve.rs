@@ -60,6 +60,7 @@ impl Server {
             qlog,
             tcp,
             tcp_algorithm,
+            groups,
             users,
         } = options;
         let owner = || User::owner(identity.token(), rights, max_priority);
@@ -74,7 +75,7 @@ impl Server {
         for directory in users.written() {
             storage.check_writable(directory)?;
         }
-        let crypto = Arc::new(tls::server_config(identity)?);
+        let crypto = Arc::new(tls::server_config(identity, groups)?);
         let mut config = ServerConfig::with_crypto(crypto.clone());
         let mut transport = parameters::server(limits.idle);
         if let Some(qlog) = qlog {
@@ -92,6 +93,7 @@ impl Server {
                     crypto,
                     transport: transport.clone(),
                     algorithm: tcp_algorithm,
+                    groups,
                 };
                 Some(Arc::new(Tcp::new(listener, identity, settings)?))
             }

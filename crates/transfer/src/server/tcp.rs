@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use whimbrel_quic::endpoint::{self, Endpoint};
+use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_quic::{Factory, SharedNode};
 
 /// QUIC connections that one TCP connection may attempt at a time.
@@ -39,6 +40,7 @@ pub(super) struct Settings {
     pub crypto: Arc<QuicServerConfig>,
     pub transport: TransportConfig,
     pub algorithm: Option<TcpAlgorithm>,
+    pub groups: AcceptedGroups,
 }
 
 /// The server's TCP side.
@@ -69,6 +71,7 @@ impl Tcp {
             crypto,
             mut transport,
             algorithm,
+            groups,
         } = settings;
         over_tcp::adapt(&mut transport);
         let mut server = ServerConfig::with_crypto(crypto);
@@ -81,7 +84,7 @@ impl Tcp {
             .incoming_buffer_size_total(ATTEMPT);
         Ok(Self {
             listener,
-            acceptor: TlsAcceptor::from(Arc::new(tls::tcp_server_config(identity)?)),
+            acceptor: TlsAcceptor::from(Arc::new(tls::tcp_server_config(identity, groups)?)),
             endpoint: over_tcp::endpoint(endpoint_config(identity)),
             server,
             transport,

@@ -7,6 +7,7 @@ use super::shared::Shared;
 use super::usage::Reservation;
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::read_pack;
@@ -66,6 +67,7 @@ impl Session {
                     .await;
                 (self.peer.on_event)(Event::StoredTree {
                     peer: self.peer.address,
+                    key_exchange: KeyExchange::of(&self.connection),
                     name: base,
                     files: count.files.load(Ordering::Relaxed),
                     bytes: whimbrel_units::Bytes::new(bytes),

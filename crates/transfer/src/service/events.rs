@@ -1,13 +1,36 @@
 //! What happened on a server, as a line for its operator and as JSON for programs.
 
-use crate::{Error, Event};
+use crate::{Error, Event, KeyExchange};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use whimbrel_units::{Bytes, Duration, Rate};
 
 impl Event {
-    /// The event in one line, for a reader.
+    /// The event in one line, for a reader. It names the key exchange if a quantum computer could
+    /// decrypt a record of the connection later.
     pub fn line(&self) -> String {
+        let line = self.words();
+        match self.key_exchange() {
+            Some(group) if !group.is_post_quantum() => {
+                format!("{line}; key exchange {group} is not post-quantum")
+            }
+            _ => line,
+        }
+    }
+
+    /// How the keys of a connection were agreed on that has carried something.
+    fn key_exchange(&self) -> Option<KeyExchange> {
+        match self {
+            Self::Stored { key_exchange, .. }
+            | Self::StoredTree { key_exchange, .. }
+            | Self::Sent { key_exchange, .. }
+            | Self::SentTree { key_exchange, .. }
+            | Self::Piped { key_exchange, .. } => *key_exchange,
+            Self::Removed { .. } | Self::Failed { .. } => None,
+        }
+    }
+
+    fn words(&self) -> String {
         match self {
             Self::Stored {
                 peer,
@@ -29,6 +52,7 @@ impl Event {
                 files,
                 bytes,
                 took,
+                ..
             } => {
                 let directory = name.as_ref().map_or(".".to_owned(), ToString::to_string);
                 let what = format!("stored {files} files in {directory}");
@@ -39,6 +63,7 @@ impl Event {
                 files,
                 bytes,
                 took,
+                ..
             } => moved(&format!("sent {files} files"), *bytes, "to", peer, *took),
             Self::Piped {
                 peer,
@@ -46,6 +71,7 @@ impl Event {
                 sent,
                 received,
                 took,
+                ..
             } => {
                 format!("joined {peer} to {target}: {received} to it, {sent} from it, {took}")
             }
@@ -72,6 +98,14 @@ impl Event {
     /// The event as an object with an `event`, for a program. Sizes are in bytes, times in seconds,
     /// rates in bits per second.
     pub fn json(&self) -> Value {
+        let mut object = self.object();
+        if let Some(group) = self.key_exchange() {
+            object["key_exchange"] = json!(group);
+        }
+        object
+    }
+
+    fn object(&self) -> Value {
         match self {
             Self::Stored {
                 peer,
@@ -79,6 +113,7 @@ impl Event {
                 bytes,
                 took,
                 hash,
+                ..
             } => one_file("stored", peer, name, *bytes, *took, hash),
             Self::Sent {
                 peer,
@@ -86,6 +121,7 @@ impl Event {
                 bytes,
                 took,
                 hash,
+                ..
             } => one_file("sent", peer, name, *bytes, *took, hash),
             Self::StoredTree {
                 peer,
@@ -93,6 +129,7 @@ impl Event {
                 files,
                 bytes,
                 took,
+                ..
             } => json!({
                 "event": "stored_tree",
                 "peer": peer.to_string(),
@@ -107,6 +144,7 @@ impl Event {
                 files,
                 bytes,
                 took,
+                ..
             } => json!({
                 "event": "sent_tree",
                 "peer": peer.to_string(),
@@ -127,6 +165,7 @@ impl Event {
                 sent,
                 received,
                 took,
+                ..
             } => json!({
                 "event": "piped",
                 "peer": peer.to_string(),
@@ -191,6 +230,7 @@ mod tests {
             peer,
             name: name.map(|name| name.parse().expect("a path")),
             files: 3,
+            key_exchange: Some(KeyExchange::POST_QUANTUM),
             bytes: Bytes::new(1_000_000),
             took: Duration::from_secs(2),
         };
@@ -202,12 +242,13 @@ mod tests {
             tree(Some("a")).json(),
             json!({
                 "event": "stored_tree", "peer": "127.0.0.1:4433", "name": "a", "files": 3,
-                "bytes": 1_000_000, "seconds": 2.0, "goodput_bps": 4_000_000,
+                "bytes": 1_000_000, "seconds": 2.0, "goodput_bps": 4_000_000, "key_exchange": "X25519MLKEM768",
             })
         );
         assert!(tree(None).json()["name"].is_null());
         let sent = Event::Sent {
             peer,
+            key_exchange: Some(KeyExchange::X25519),
             name: "a.bin".parse().expect("a path"),
             bytes: Bytes::new(1000),
             took: Duration::from_secs(1),
@@ -215,7 +256,8 @@ mod tests {
         };
         assert_eq!(
             sent.line(),
-            "sent a.bin: 1 kB to 127.0.0.1:4433 in 1 s, 8 kbit/s"
+            "sent a.bin: 1 kB to 127.0.0.1:4433 in 1 s, 8 kbit/s; key exchange X25519 is not \
+             post-quantum"
         );
         assert_eq!(sent.json()["blake3"], "07".repeat(32));
     }

@@ -5,6 +5,7 @@ mod common;
 mod disk;
 mod files;
 mod hostile;
+mod key_exchange;
 mod network;
 mod over_tcp;
 mod pipes;

@@ -18,4 +18,6 @@ mod tls;
 
 pub(crate) use network::{Counts, Network, Packet, Path, Reordering};
 pub(crate) use tasks::Timer;
-pub(crate) use tls::{client_config, server_config, transport};
+pub(crate) use tls::{
+    client_config, client_config_with, server_config, server_config_with, transport,
+};

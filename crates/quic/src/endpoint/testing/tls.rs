@@ -3,6 +3,7 @@
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{ClientConfig, ServerConfig, TransportConfig};
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519, SerialNumber};
+use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::version::TLS13;
@@ -25,9 +26,17 @@ pub(crate) fn transport() -> TransportConfig {
 
 /// A client that trusts the server of [`server_config`].
 pub(crate) fn client_config(transport: TransportConfig) -> ClientConfig {
+    client_config_with(default_provider(), transport)
+}
+
+/// The same with this cryptography.
+pub(crate) fn client_config_with(
+    provider: CryptoProvider,
+    transport: TransportConfig,
+) -> ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(identity().0.clone()).expect("a certificate");
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&TLS13])
         .expect("TLS 1.3")
         .with_root_certificates(roots)
@@ -40,9 +49,17 @@ pub(crate) fn client_config(transport: TransportConfig) -> ClientConfig {
 
 /// A server with a certificate of its own.
 pub(crate) fn server_config(transport: TransportConfig) -> ServerConfig {
+    server_config_with(default_provider(), transport)
+}
+
+/// The same with this cryptography.
+pub(crate) fn server_config_with(
+    provider: CryptoProvider,
+    transport: TransportConfig,
+) -> ServerConfig {
     let (certificate, key) = identity();
     let key = PrivatePkcs8KeyDer::from(key.clone());
-    let tls = rustls::ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    let tls = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&TLS13])
         .expect("TLS 1.3")
         .with_no_client_auth()

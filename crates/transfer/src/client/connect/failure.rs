@@ -95,7 +95,18 @@ impl Failure {
 
 /// Whether the server does not know our application protocol (RFC 7301 section 3.2: alert 120).
 fn is_other_version(error: &ConnectionError) -> bool {
-    let alert = TransportErrorCode::crypto(120);
+    is_alert(error, 120)
+}
+
+/// Whether the ends have no group for the key exchange in common (RFC 8446 section 4.1.1: alert
+/// 40). All have the same ciphers and signatures, so nothing else has this alert.
+pub(super) fn is_handshake_failure(error: &ConnectionError) -> bool {
+    is_alert(error, 40)
+}
+
+/// Whether a connection was closed by this alert of TLS.
+fn is_alert(error: &ConnectionError, alert: u8) -> bool {
+    let alert = TransportErrorCode::crypto(alert);
     match error {
         ConnectionError::ConnectionClosed(closed) => closed.error_code == alert,
         ConnectionError::TransportError(error) => error.code == alert,

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use whimbrel_quic::endpoint::{Connection, Endpoint};
+use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_quic::{Factory, Monitor};
 
 /// A server that has not answered over UDP for this long is also tried over TCP.
@@ -119,7 +120,8 @@ impl<'a> Dial<'a> {
         factory: Factory,
     ) -> Result<Connected, Failed<Failure, Error>> {
         let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
-        let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
+        let (crypto, pin) =
+            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         let id = introduction::connection_id(&self.options.token);
         let id = ConnectionId::new(&id.map_err(|e| local(&e))?);
@@ -154,6 +156,9 @@ impl<'a> Dial<'a> {
             match (self.untrusted(&pin, expected), connecting.obstacle()) {
                 (Some(error), _) => Failed::Everywhere(error),
                 (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
+                (None, None) if failure::is_handshake_failure(&error) => {
+                    Failed::Everywhere(self.no_common_group())
+                }
                 (None, None) => Failed::Here(Failure::Connection(error)),
             },
         )
@@ -170,6 +175,16 @@ impl<'a> Dial<'a> {
                 found,
             }),
             Some(_) => None,
+        }
+    }
+}
+
+impl Dial<'_> {
+    /// The server accepts none of the groups that this end offers.
+    fn no_common_group(&self) -> Error {
+        Error::KeyExchange {
+            host: self.options.server.to_string(),
+            required: self.options.groups == AcceptedGroups::PostQuantum,
         }
     }
 }

@@ -53,7 +53,8 @@ impl Dial<'_> {
             Failed::Here(Failure::Tcp(text))
         })?;
         let control = over_tcp::Control::prepare(&stream, self.options.tcp_algorithm.as_ref());
-        let (config, pin) = tls::tcp_client_config(expected).map_err(Failed::Everywhere)?;
+        let (config, pin) =
+            tls::tcp_client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
         let name = ServerName::try_from(SERVER_NAME)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
         let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected) {
@@ -70,11 +71,17 @@ impl Dial<'_> {
                 {
                     return failed(&pin, format!("{address} {OTHER_VERSION}"));
                 }
+                if let Some(rustls::Error::AlertReceived(alert)) = tls
+                    && *alert == rustls::AlertDescription::HandshakeFailure
+                {
+                    return Failed::Everywhere(self.no_common_group());
+                }
                 let text = format!("TCP port {port} answers, but not as a server of Whimbrel does");
                 failed(&pin, format!("{text}: {error}"))
             })?;
         let control = control.take(stream.get_ref().0).await;
-        let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
+        let (crypto, pin) =
+            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
         let mut transport = self.transport.clone();
         over_tcp::adapt(&mut transport);
         let factory = Factory::uncontrolled();

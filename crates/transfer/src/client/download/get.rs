@@ -12,6 +12,8 @@ use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
 use crate::client::summary::goodput;
 use crate::client::update::{Outcome, Progress, Update};
+use crate::connection::key_exchange::KeyExchange;
+use crate::connection::over_tcp::Transport;
 use crate::connection::routes::Routes;
 use crate::connection::{framing, parameters};
 use crate::error::Error;
@@ -64,7 +66,9 @@ pub struct GetReport {
     /// Connections after the first.
     pub retries: u32,
     /// What carried the last connection; null if there was none.
-    pub transport: Option<crate::connection::over_tcp::Transport>,
+    pub transport: Option<Transport>,
+    /// How the keys of that connection were agreed on, such as `X25519MLKEM768`.
+    pub key_exchange: Option<KeyExchange>,
     /// Time from the first request to the end, seconds.
     pub seconds: f64,
     /// Bytes over time, bits per second.
@@ -133,6 +137,7 @@ pub async fn get(
     );
     GetReport {
         transport: attempts.transport,
+        key_exchange: attempts.key_exchange,
         ..report
     }
 }
@@ -154,6 +159,7 @@ fn report(
         resumed_bytes: counts.resumed.load(Ordering::Relaxed),
         retries,
         transport: None,
+        key_exchange: None,
         seconds,
         goodput_bps: goodput(bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
         outcome: match error.is_none() && failures.is_empty() {

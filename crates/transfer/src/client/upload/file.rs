@@ -6,6 +6,7 @@ use crate::client::session::ClientSession;
 use crate::client::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
 use crate::client::update::{Outcome, Progress, Update};
 use crate::connection::close;
+use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::error::Error;
 use crate::file_sender::{
@@ -103,6 +104,8 @@ pub struct Report {
     pub retries: u32,
     /// What carried the last connection; `None` if there was none.
     pub transport: Option<Transport>,
+    /// How the keys of that connection were agreed on.
+    pub key_exchange: Option<KeyExchange>,
     /// What is known of the file on the server.
     pub outcome: Outcome,
     /// Details, or why the file could not be sent.
@@ -144,6 +147,7 @@ pub async fn transfer(
                 resumed_bytes: 0,
                 retries: 0,
                 transport: None,
+                key_exchange: None,
                 outcome: Outcome::NotStored,
                 result: Err(error),
             };
@@ -187,6 +191,7 @@ pub async fn transfer(
         resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
         retries: attempts.retries,
         transport: attempts.transport.clone(),
+        key_exchange: attempts.key_exchange,
         outcome,
         result: result.map(|(size, hash)| summarize(attempts, &options, &job.name, size, hash)),
     }

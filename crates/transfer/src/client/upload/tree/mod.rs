@@ -20,6 +20,8 @@ use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
 use crate::client::summary::{PathUse, goodput};
 use crate::client::update::{Outcome, Progress, Update};
+use crate::connection::key_exchange::KeyExchange;
+use crate::connection::over_tcp::Transport;
 use crate::error::Error;
 use crate::file_sender::{Account, Pace};
 use crate::path::{RemotePath, printable};
@@ -96,7 +98,9 @@ pub struct TreeReport {
     /// Connections after the first.
     pub retries: u32,
     /// What carried the last connection; null if there was none.
-    pub transport: Option<crate::connection::over_tcp::Transport>,
+    pub transport: Option<Transport>,
+    /// How the keys of that connection were agreed on, such as `X25519MLKEM768`.
+    pub key_exchange: Option<KeyExchange>,
     /// Time from the first request to the last confirmation, seconds.
     pub seconds: f64,
     /// Bytes over time, bits per second.
@@ -162,6 +166,7 @@ pub async fn send_tree(
     TreeReport {
         path_use: attempts.path_use(client, report.sent_bytes),
         transport: attempts.transport,
+        key_exchange: attempts.key_exchange,
         ..report
     }
 }
@@ -177,6 +182,7 @@ impl TreeReport {
             resumed_bytes: 0,
             retries: 0,
             transport: None,
+            key_exchange: None,
             seconds: 0.0,
             goodput_bps: 0.0,
             outcome: Outcome::NotStored,
@@ -297,6 +303,7 @@ impl TreeJob {
             resumed_bytes: resumed + self.unchanged_bytes.load(Ordering::Relaxed),
             retries,
             transport: None,
+            key_exchange: None,
             seconds,
             goodput_bps: goodput(self.bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
             outcome: if complete {
