@@ -2,7 +2,6 @@
 
 use crate::common::blocked::Blocked;
 use crate::common::{ScratchDirectory, Service, limits, raw, upload};
-use noq::crypto::rustls::QuicServerConfig;
 use std::future::pending as never;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -59,7 +58,7 @@ async fn a_server_that_requires_them_refuses_older_clients_only() {
     }
 }
 
-/// A TLS server of this address with classical keys only.
+/// A TLS server with classical keys only.
 fn classical() -> rustls::ServerConfig {
     let made = rcgen::generate_simple_self_signed(["whimbrel".to_owned()]).expect("a key");
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -79,15 +78,6 @@ async fn a_client_that_requires_them_names_what_an_older_server_lacks() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let file = scratch.file("data", 1000);
-    let crypto = QuicServerConfig::try_from(classical()).expect("a cipher");
-    let config = noq::ServerConfig::with_crypto(Arc::new(crypto));
-    let server = noq::Endpoint::server(config, ([127, 0, 0, 1], 0).into()).expect("a socket");
-    let over_udp = server.local_addr().expect("bound");
-    let accepting = tokio::spawn(async move {
-        while let Some(incoming) = server.accept().await {
-            incoming.await.ok();
-        }
-    });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a socket");
     let over_tcp = listener.local_addr().expect("bound");
     let acceptor = TlsAcceptor::from(Arc::new(classical()));
@@ -96,26 +86,20 @@ async fn a_client_that_requires_them_names_what_an_older_server_lacks() {
             acceptor.accept(stream).await.ok();
         }
     });
-    for (address, transport) in [
-        (over_udp, TransportChoice::Quic),
-        (over_tcp, TransportChoice::Tls),
-    ] {
-        let mut options = service.options(&file);
-        options.client.server = ServerAddress {
-            host: address.ip().to_string(),
-            port: address.port(),
-        };
-        options.client.transport = transport;
-        options.client.groups = AcceptedGroups::PostQuantum;
-        let error = upload(options).await.expect_err("classical keys only");
-        assert!(
-            matches!(&error, Error::KeyExchange { required: true, .. }),
-            "{error}"
-        );
-        assert!(!error.is_temporary());
-        assert!(error.to_string().contains("X25519MLKEM768"), "{error}");
-    }
-    accepting.abort();
+    let mut options = service.options(&file);
+    options.client.server = ServerAddress {
+        host: over_tcp.ip().to_string(),
+        port: over_tcp.port(),
+    };
+    options.client.transport = TransportChoice::Tls;
+    options.client.groups = AcceptedGroups::PostQuantum;
+    let error = upload(options).await.expect_err("classical keys only");
+    assert!(
+        matches!(&error, Error::KeyExchange { required: true, .. }),
+        "{error}"
+    );
+    assert!(!error.is_temporary());
+    assert!(error.to_string().contains("X25519MLKEM768"), "{error}");
     listening.abort();
     service.stop().await;
 }
