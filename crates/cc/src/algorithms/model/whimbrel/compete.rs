@@ -54,10 +54,13 @@ pub(super) const EMPTIED: f64 = 2.0;
 /// trial, and sees the queue late and inexactly.
 pub(super) const REST: f64 = 0.25;
 
+/// What a congestion loss leaves of the window (RFC 9438).
+pub(super) const KEPT: f64 = 0.7;
+
 /// RFC 9438's values, without slow start.
 const CUBIC: CubicConfig = CubicConfig {
     c: 0.4,
-    beta: 0.7,
+    beta: KEPT,
     fast_convergence: true,
     tcp_friendliness: true,
     hystart: false,

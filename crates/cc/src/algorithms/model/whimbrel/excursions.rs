@@ -170,6 +170,8 @@ impl Whimbrel {
         let own = EMPTIED * self.alone() + self.allowance();
         if left <= own.max(REST * before) {
             self.end_period(now, min);
+            // All who made this queue have yielded at this stroke.
+            self.kin = self.config.kin;
             let held = window * self.delays.base() / standing;
             self.window = held.max(self.min_window());
             self.enter(Mode::cruise());

@@ -659,11 +659,22 @@ impl Whimbrel {
         if self.mode.is_startup() {
             let queue = if known { self.delays.queue() } else { 0.0 };
             let full = confidence >= CONGESTION && (queue > 0.004 || !self.config.classify);
-            if full {
-                self.before = Some((self.window, self.mode.clone()));
+            if !full {
+                return false;
+            }
+            let theirs = matches!(&self.mode, Mode::Startup(startup) if startup.finds_others());
+            if theirs && loss.lost_order < self.answered {
+                return false;
+            }
+            self.before = Some((self.window, self.mode.clone()));
+            if theirs {
+                // The buffer of others is full. The flow has no share yet, so it searches on.
+                self.answered = loss.next_order;
+                self.window = (compete::KEPT * self.window).max(self.min_window());
+            } else {
                 self.leave_startup(seconds(loss.now), 0.0);
             }
-            return full;
+            return true;
         }
         let excursion = self.mode.excursion().is_some();
         let old = loss.lost_order < self.answered;

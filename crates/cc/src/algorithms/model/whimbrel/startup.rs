@@ -14,7 +14,9 @@
 //!   then what is in flight, and `elasticity.rs` needs half of its round trips to find the others.
 //! * **The rate no longer grows**: three rounds without a quarter more (BBR's rule). The only one
 //!   where a queue cannot be seen: a short buffer with an RTT that varies.
-//! * **Losses** that the level of the queue calls congestion.
+//! * **Losses** that the level of the queue calls congestion, if the queue is this flow's. If it is
+//!   another flow's, the buffer is full although this flow has no share yet: the window falls by
+//!   CUBIC's factor, once in a round trip, and the search goes on until the rate no longer grows.
 //!
 //! **On a busy queue** the first RTT contains that queue, and the flow's own packets show on top of
 //! it as they would on an empty path.
@@ -61,6 +63,8 @@ pub(super) struct Startup {
     free: f64,
     /// When the last acknowledgment came, s.
     heard: f64,
+    /// Most of the latest queue is other flows'.
+    others: bool,
 }
 
 impl Startup {
@@ -92,11 +96,18 @@ impl Startup {
             self.free = flight;
         }
         let growth = (flight - self.free) / flight.max(1.0);
-        let own = queue / (base + queue) >= OWN * growth;
+        // A queue that grew while the flight did not is other flows'.
+        let own = flight > self.free && queue / (base + queue) >= OWN * growth;
+        self.others = !own;
         match own {
             true => (queue >= limit).then_some(Queue::Own),
             false => (queue >= LONG * limit).then_some(Queue::Others),
         }
+    }
+
+    /// Whether most of the queue is other flows'.
+    pub fn finds_others(&self) -> bool {
+        self.others
     }
 
     /// Ends a round with `rate` bytes per second. Returns whether the rate no longer grows.
@@ -161,5 +172,19 @@ mod tests {
         let rates = [100.0, 200.0, 400.0, 450.0, 600.0, 610.0, 620.0, 630.0];
         let ended: Vec<bool> = rates.iter().map(|rate| startup.on_round(*rate)).collect();
         assert_eq!(ended.iter().position(|end| *end), Some(7));
+    }
+
+    #[test]
+    fn a_queue_that_grows_without_this_flow_is_others() {
+        let (mut startup, base) = (Startup::default(), 0.1);
+        let limit = Startup::limit(base, 0.0, 1000.0);
+        assert_eq!(startup.on_queue(10.0, 0.0, base, limit), None);
+        assert_eq!(startup.on_queue(10.0, 1.5 * limit, base, limit), None);
+        assert!(startup.finds_others());
+        let ended = startup.on_queue(10.0, 3.0 * limit, base, limit);
+        assert_eq!(ended, Some(Queue::Others));
+        assert_eq!(startup.on_queue(20.0, 0.0, base, limit), None);
+        let ended = startup.on_queue(40.0, 0.1, base, limit);
+        assert_eq!((ended, startup.finds_others()), (Some(Queue::Own), false));
     }
 }
