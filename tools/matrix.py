@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes experiments/matrix: one scenario file for each point, with a table [point].
+"""Writes experiments/matrix and experiments/matrix2: a scenario file for each point, with a table
+[point]. Version 1 of the matrix is the first folder, version 2 is both.
 
 The points are stated here once, so that values that belong together (the fraction that a path
 loses, the goal that follows from it) cannot differ. Run it in the repository's folder; VERSION is
@@ -12,6 +13,9 @@ import textwrap
 import tomllib
 
 OUT = 'experiments/matrix'
+# What version 2 adds, and its classes.
+MORE = 'experiments/matrix2'
+ADDED = 'HIJKLM'
 POINTS = {}
 
 
@@ -62,7 +66,7 @@ def point(name, cls, score, claim, links, flows, rtt, duration=60, run='', **met
     for flow in flows:
         text += '\n[[flow]]\n' + ''.join(f'{k} = {v}\n' for k, v in flow.items() if k != 'test')
     text += f'\n[run]\nduration = {q(f"{duration} s")}\n{run}'
-    with open(f'{OUT}/{name}.toml', 'w') as file:
+    with open(f'{MORE if cls in ADDED else OUT}/{name}.toml', 'w') as file:
         file.write(text)
 
 
@@ -434,9 +438,142 @@ point('g12', 'G', 'completion', 'Ten transfers of 300 kB beside two long CUBIC f
       [tested(count=10, size=q('300 kB'), start=q('5 s .. 15 s')), other('cubic', count=2)],
       '40 ms', 40, goal=1.3)
 
-for file in os.listdir(OUT):
-    name = re.fullmatch(r'(.*)\.toml', file)
-    if name and name[1] not in POINTS:
-        os.remove(f'{OUT}/{file}')
+# ---- H: generated cellular paths, both ways. Nine tenths of what the radio carries, stalls and
+# pauses included, with two base RTTs in its buffer: half of a usual one.
+def h(name, claim, cell, rtt, packets, **more):
+    table = ', '.join(f'{k} = {q(v) if isinstance(v, str) else v}' for k, v in cell.items())
+    body = dict(cellular='{ ' + table + ' }', delay=q(f'{rtt / 2:g} ms'),
+                queue=q(f'{packets} packets'), **more)
+    point(name, 'H', 'fill', f'{claim} The rate follows the radio, both ways.', {'L': body}, ALONE,
+          f'{rtt} ms', goal=.9, queue=2)
+
+
+h('h01', 'A usual cellular path.', dict(rate='12 Mbit/s'), 60, 300)
+h('h02', 'A fast one with a deep buffer.', dict(rate='40 Mbit/s', reverse_rate='10 Mbit/s'), 40,
+  2000)
+h('h03', 'A slow uplink.', dict(rate='15 Mbit/s', reverse_rate='1 Mbit/s'), 80, 500)
+h('h04', 'A stall every 3 s.', dict(rate='20 Mbit/s', stall_interval='3 s'), 60, 500)
+h('h05', 'Strong and fast fading.', dict(rate='30 Mbit/s', fading=1.0, coherence='500 ms'), 50,
+  1000)
+h('h06', '5G: short slots, frequent hand-overs.', dict(
+    rate='100 Mbit/s', reverse_rate='20 Mbit/s', slot='500 us', reverse_slot='2.5 ms',
+    handover_interval='10 s'), 40, 2000)
+
+
+# ---- I: several bottlenecks in a row, with a flow across each of them.
+def bottlenecks(name, n, rate, rtt, kind=None, buffer=1):
+    packets = round(buffer * rate * 1e6 / 12000 * rtt / 1e3)
+    links = {f'L{i}': link(f'{rate} Mbit/s', rtt / n, f'{packets} packets') for i in range(n)}
+    flows = [tested(route=json.dumps(list(links)), start=TOGETHER)]
+    each = kind or 'own kind'
+    claim = f'{n} bottlenecks of {rate} Mbit/s, a flow of {each} across each: '
+    if kind:
+        flows += [dict(name=q(f'other{i}'), controller=q(kind), route=f'["{key}"]', start=TOGETHER)
+                  for i, key in enumerate(links)]
+        point(name, 'I', 'share', claim + 'half of a fair share, without harm.', links, flows,
+              f'{rtt} ms')
+    else:
+        flows += [tested(name=q(f't{i}'), route=f'["{key}"]', start=TOGETHER)
+                  for i, key in enumerate(links)]
+        point(name, 'I', 'own', claim + 'equal shares.', links, flows, f'{rtt} ms',
+              run='sample = "100 ms"\n', goal=.9, queue=1)
+
+
+bottlenecks('i01', 3, 30, 60, 'cubic')
+bottlenecks('i02', 2, 50, 40, 'newreno')
+bottlenecks('i03', 3, 30, 60, 'bbr')
+bottlenecks('i04', 4, 15, 100, 'cubic', .5)
+bottlenecks('i05', 2, 50, 40)
+bottlenecks('i06', 3, 30, 60)
+
+
+# ---- J: traffic on the way back: uploads and datagrams beside the acknowledgments.
+def j(name, down, up, rtt, packets, back, goal=.85):
+    """`back`: the flows on the way back. The acknowledgments of the flow need about 2 % of its
+    rate; a fair queue would leave it that."""
+    links = {'D': dict(rate=q(f'{down} Mbit/s'), delay=q(f'{rtt / 2:g} ms'), queue=q('1 bdp')),
+             'U': dict(rate=q(f'{up} Mbit/s'), delay=q(f'{rtt / 2:g} ms'),
+                       queue=q(f'{packets} packets'))}
+    flows = [tested(route='["D"]', back='["U"]')]
+    flows += [dict(flow, route='["U"]', **({} if 'kind' in flow else {'back': '["D"]'}))
+              for flow in back]
+    what = ' and '.join(f'{flow.get("count", 1)} {flow.get("controller", flow["name"])}'.replace(
+        '"', '') for flow in back)
+    point(name, 'J', 'fill', f'{down} Mbit/s down and {up} up, {what} on the way up: the way down '
+          'is full.', links, flows, f'{rtt} ms', goal=goal, queue=1)
+
+
+j('j01', 20, 4, 60, 60, [other('cubic')])
+j('j02', 50, 10, 40, 300, [other('cubic', count=3)])
+j('j03', 30, 3, 80, 100, [other('bbr')])
+j('j04', 40, 5, 50, 50, [dict(datagrams('4 Mbit/s'), on=q('2 s'), off=q('2 s'))])
+j('j05', 100, 10, 30, 100, [other('newreno', count=2)])
+j('j06', 10, 1, 60, 40, [other('cubic')], .7)
+
+
+# ---- K: churn: short transfers that come and go.
+def k(name, rate, rtt, count, size, kind='cubic', long=1):
+    flows = [tested(start=TOGETHER)]
+    if long:
+        flows.append(other('cubic', start=TOGETHER))
+    flows.append(other(kind, 'short', count=count, size=q(size), start=q('2 s .. 55 s')))
+    beside = ' and a long CUBIC flow' if long else ''
+    point(name, 'K', 'share', f'Beside {count} transfers of {size} by {kind}{beside} at {rate} and '
+          f'{rtt} ms: half of a fair share, without harm.', {'L': link(rate, rtt)}, flows,
+          f'{rtt} ms', goal=.8)
+
+
+k('k01', '50 Mbit/s', 50, 60, '500 kB')
+k('k02', '100 Mbit/s', 20, 200, '100 kB', 'newreno')
+k('k03', '20 Mbit/s', 100, 30, '1 MB')
+k('k04', '50 Mbit/s', 40, 60, '1 MB', 'bbr')
+k('k05', '30 Mbit/s', 60, 100, '500 kB', long=0)
+point('k06', 'K', 'completion', '80 transfers of 300 kB of own kind come and go at 20 Mbit/s and '
+      '50 ms: as soon as the better of CUBIC and BBR.', {'L': link('20 Mbit/s', 50)},
+      [tested(count=80, size=q('300 kB'), start=q('0 s .. 30 s'))], '50 ms', 60, goal=1.05)
+
+
+# ---- L: outages that flicker. Each may cost two round trips more than it lasts.
+def flicker(name, rate, rtt, count, length, p=0):
+    duration = 60
+    up = duration - count * length
+    goal = round(.95 * (1 - 2 * rtt / 1e3 * count / up), 3)
+    loss = f'random_outages = {{ count = {count}, length = "{length:g} s" }}'
+    if p:
+        loss += f', random = "{pct(p)}"'
+    point(name, 'L', 'fill', f'{count} outages of {length:g} s in a minute at {rate} and {rtt} ms: '
+          'each costs two round trips more than it lasts.',
+          {'L': link(rate, rtt, '1 bdp', '{ ' + loss + ' }')}, ALONE, f'{rtt} ms', duration,
+          goal=goal, queue=1, **lost(p))
+
+
+flicker('l01', '30 Mbit/s', 60, 40, .2)
+flicker('l02', '50 Mbit/s', 40, 60, .1)
+flicker('l03', '20 Mbit/s', 100, 20, .5)
+flicker('l04', '10 Mbit/s', 30, 25, .3, 1)
+flicker('l05', '100 Mbit/s', 50, 15, .8)
+
+
+# ---- M: mixtures of three algorithms.
+def mixture(name, rate, rtt, queue, kinds, count=1, **more):
+    flows = [tested(start=TOGETHER)]
+    flows += [other(kind, f'other{i}', count=count, start=TOGETHER) for i, kind in enumerate(kinds)]
+    point(name, 'M', 'share', f'Beside {count} each of {", ".join(kinds)} at {rate} and {rtt} ms, '
+          f'buffer {queue}: half of a fair share, without harm.',
+          {'L': link(rate, rtt, queue, **more)}, flows, f'{rtt} ms', goal=.85)
+
+
+mixture('m01', '60 Mbit/s', 50, '1 bdp', ['cubic', 'bbr'])
+mixture('m02', '60 Mbit/s', 50, '1 bdp', ['cubic', 'bbr3', 'copa'])
+mixture('m03', '40 Mbit/s', 100, '2 bdp', ['newreno', 'bbr', 'copa'])
+mixture('m04', '100 Mbit/s', 30, '0.5 bdp', ['cubic', 'newreno', 'bbr3'])
+mixture('m05', '100 Mbit/s', 40, '4 bdp', ['cubic', 'bbr'], 3)
+mixture('m06', '50 Mbit/s', 60, '1 bdp', ['cubic', 'vegas', 'bbr3'], loss='0.2 %')
+
+for folder in (OUT, MORE):
+    for file in os.listdir(folder):
+        name = re.fullmatch(r'(.*)\.toml', file)
+        if name and name[1] not in POINTS:
+            os.remove(f'{folder}/{file}')
 print(len(POINTS), 'points:', ', '.join(
-    f'{cls} {sum(1 for c in POINTS.values() if c == cls)}' for cls in 'ABCDEFG'))
+    f'{cls} {sum(1 for c in POINTS.values() if c == cls)}' for cls in 'ABCDEFG' + ADDED))

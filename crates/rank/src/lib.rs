@@ -1,9 +1,10 @@
 //! How well algorithms do on a matrix of paths.
 //!
 //! A **point** is a scenario file with a table `[point]`: its class, its claim in one sentence, the
-//! flows under test, and how they are scored. The matrix (`experiments/matrix`) is a folder of
-//! points; anyone can write another one. Every algorithm runs at every point with several seeds,
-//! and gets a score from 0 to 1, where 1 means that the goal of the point is met.
+//! flows under test, and how they are scored. The matrix (`experiments/matrix`, and with version 2
+//! `experiments/matrix2` beside it) is a folder of points; anyone can write another one. Every
+//! algorithm runs at every point with several seeds, and gets a score from 0 to 1, where 1 means
+//! that the goal of the point is met.
 //!
 //! | file | contents |
 //! |---|---|
@@ -26,7 +27,7 @@ pub mod score;
 mod windows;
 
 pub use league::{Cell, League, Runs, Standing};
-pub use library::{Library, LibraryError};
+pub use library::{Library, LibraryError, Version};
 pub use measure::Measures;
 pub use play::{Task, play};
 pub use point::{Aim, Class, MatrixPoint};

@@ -3,11 +3,14 @@
 use crate::point::MatrixPoint;
 use include_dir::{Dir, include_dir};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::Document;
 
 /// The folder `experiments/matrix`.
 static MATRIX: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments/matrix");
+/// The folder `experiments/matrix2`: what version 2 adds.
+static MORE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments/matrix2");
 /// The file with the version of a matrix. Scores are comparable only within a version.
 const VERSION: &str = "VERSION";
 /// The version of a folder without that file.
@@ -44,18 +47,52 @@ pub enum LibraryError {
     Empty(String),
 }
 
+/// A version of the matrix. Its points do not change, so that its scores stay comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    /// The classes A to G.
+    #[default]
+    One,
+    /// The classes A to M.
+    Two,
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "1" => Ok(Self::One),
+            "2" => Ok(Self::Two),
+            _ => Err(format!(
+                "unknown version `{text}`; the versions are 1 and 2"
+            )),
+        }
+    }
+}
+
 impl Library {
-    /// The matrix.
+    /// The matrix of a version.
     ///
     /// # Errors
     /// If a point has a mistake, which a test excludes.
-    pub fn matrix() -> Result<Self, LibraryError> {
-        let text = |name: &str| MATRIX.get_file(name).and_then(|file| file.contents_utf8());
+    pub fn matrix(version: Version) -> Result<Self, LibraryError> {
+        let mut all = Self::compiled_in(&MATRIX, "experiments/matrix")?;
+        if version == Version::Two {
+            let more = Self::compiled_in(&MORE, "experiments/matrix2")?;
+            all.version = more.version;
+            all.points.extend(more.points);
+        }
+        Ok(all)
+    }
+
+    fn compiled_in(folder: &Dir<'_>, path: &str) -> Result<Self, LibraryError> {
+        let text = |name: &str| folder.get_file(name).and_then(|file| file.contents_utf8());
         let name = |path: &Path| path.to_string_lossy().into_owned();
-        let files = MATRIX
+        let files = folder
             .files()
             .filter_map(|file| Some((name(file.path()), file.contents_utf8()?)));
-        Self::from_files(files, Path::new("experiments/matrix"), text(VERSION))
+        Self::from_files(files, Path::new(path), text(VERSION))
     }
 
     /// The points in a folder.

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [point]
-//! class = "A"                # A to G
+//! class = "A"                # A to M
 //! claim = "1 % random loss over 100 ms costs nothing but the lost packets."
 //! flows = ["t"]              # the flows under test, by their names
 //! score = "fill"             # fill, share, own or completion
@@ -49,11 +49,23 @@ pub enum Class {
     F,
     /// Short transfers.
     G,
+    /// Cellular paths, both ways.
+    H,
+    /// Several bottlenecks.
+    I,
+    /// Traffic on the way back.
+    J,
+    /// Churn of short transfers.
+    K,
+    /// Outages that flicker.
+    L,
+    /// Mixtures of three algorithms.
+    M,
 }
 
 impl Class {
-    /// All classes, in order.
-    pub const ALL: [Self; 7] = [
+    /// All classes, in order. Version 1 of the matrix has those up to G.
+    pub const ALL: [Self; 13] = [
         Self::A,
         Self::B,
         Self::C,
@@ -61,6 +73,12 @@ impl Class {
         Self::E,
         Self::F,
         Self::G,
+        Self::H,
+        Self::I,
+        Self::J,
+        Self::K,
+        Self::L,
+        Self::M,
     ];
 
     /// Its letter.
@@ -73,6 +91,12 @@ impl Class {
             Self::E => "E",
             Self::F => "F",
             Self::G => "G",
+            Self::H => "H",
+            Self::I => "I",
+            Self::J => "J",
+            Self::K => "K",
+            Self::L => "L",
+            Self::M => "M",
         }
     }
 
@@ -86,7 +110,19 @@ impl Class {
             Self::E => "corruption",
             Self::F => "noise",
             Self::G => "short transfers",
+            Self::H => "cellular paths",
+            Self::I => "several bottlenecks",
+            Self::J => "busy way back",
+            Self::K => "churn",
+            Self::L => "flicker",
+            Self::M => "mixtures",
         }
+    }
+
+    /// Whether the path's own delay changes, so that the delay that is scored is the mean wait in
+    /// queues.
+    pub const fn has_changing_delay(self) -> bool {
+        matches!(self, Self::C | Self::H)
     }
 
     /// The class with this letter.

@@ -15,9 +15,9 @@
 //! | own | `reach(Jain, 0.95)^2`, `reach(efficiency, goal)`, `within(delay, queue)`, `within(loss, 2 x CUBIC's)`, and with `settled` `within(time to fair shares, that)` |
 //! | completion | `reach(goal x better of CUBIC's and BBR's time, time)` |
 //!
-//! *Delay* is the 95th percentile of the one-way delay above its minimum, in base RTTs. In class C,
-//! where the path's own delay changes, it is the mean wait in queues. A limit of delay is never
-//! below five packets' time, because a queue cannot be shorter.
+//! *Delay* is the 95th percentile of the one-way delay above its minimum, in base RTTs. In classes C
+//! and H, where the path's own delay changes, it is the mean wait in queues. A limit of delay is
+//! never below five packets' time, because a queue cannot be shorter.
 //!
 //! *Neighbours* is harm, after R. Ware, M. K. Mukerjee, S. Seshan, J. Sherry, "Beyond Jain's
 //! Fairness Index", HotNets 2019: what the other flows deliver beside the algorithm, over what they
@@ -26,7 +26,7 @@
 
 use crate::league::Runs;
 use crate::measure::Measures;
-use crate::point::{Aim, Class, MatrixPoint};
+use crate::point::{Aim, MatrixPoint};
 
 /// The algorithm that others are compared with where CUBIC is the measure.
 pub const CUBIC: &str = "cubic";
@@ -116,7 +116,7 @@ pub fn five_packets(point: &MatrixPoint, m: &Measures) -> f64 {
 
 /// The score of a run. `five_packets` is the time of [five packets](five_packets).
 pub fn score(point: &MatrixPoint, m: &Measures, references: &References, five_packets: f64) -> f64 {
-    let delay = if point.class == Class::C {
+    let delay = if point.class.has_changing_delay() {
         m.wait
     } else {
         m.delay

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use whimbrel_rank::score::{References, kept, score, within};
-use whimbrel_rank::{Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, play};
+use whimbrel_rank::{
+    Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, Version, play,
+};
 use whimbrel_sim::scenario::document::Document;
 
 /// 50 Mbit/s, 100 ms.
@@ -197,10 +199,26 @@ fn a_flow_that_fills_the_link_scores_one_and_cubic_less() {
 
 #[test]
 fn the_matrix_can_be_read_and_has_every_class() {
-    let library = Library::matrix().expect("a matrix");
-    assert_eq!(library.version, "1");
-    let classes: BTreeSet<Class> = library.points.iter().map(|point| point.class).collect();
-    assert_eq!(classes.len(), Class::ALL.len());
+    let classes = |library: &Library| -> BTreeSet<Class> {
+        library.points.iter().map(|point| point.class).collect()
+    };
+    let first = Library::matrix(Version::One).expect("a matrix");
+    assert_eq!(first.version, "1");
+    assert_eq!(classes(&first), Class::ALL[..7].iter().copied().collect());
+    let library = Library::matrix(Version::Two).expect("a matrix");
+    assert_eq!(library.version, "2");
+    assert_eq!(classes(&library), Class::ALL.into_iter().collect());
+    let texts = |library: &Library| -> BTreeSet<String> {
+        library
+            .points
+            .iter()
+            .map(|point| point.text.clone())
+            .collect()
+    };
+    assert!(
+        texts(&library).is_superset(&texts(&first)),
+        "scores stay comparable"
+    );
     for point in &library.points {
         assert!(
             point.id.to_uppercase().starts_with(point.class.letter()),

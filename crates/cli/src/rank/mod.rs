@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use whimbrel_rank::Class;
+use whimbrel_rank::{Class, Version};
 use whimbrel_study::cache::{Cache, Kind, RANKED};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::rank::{Request, USUAL, USUAL_SEEDS, class, rank};
@@ -19,7 +19,7 @@ use whimbrel_study::table_file::{self, TableFile};
 
 /// Score algorithms on a matrix of paths
 ///
-/// The matrix is a public set of scenario files (experiments/matrix) in seven classes. Every
+/// The matrix is a public set of scenario files (experiments/matrix) in classes. Every
 /// algorithm runs at every point with several seeds. A score is from 0 to 1; 1 means that the goal
 /// of the point is met. docs/ranking-method.md states the formulas.
 #[derive(clap::Args)]
@@ -27,6 +27,9 @@ use whimbrel_study::table_file::{self, TableFile};
 Classes:
   A random loss       B fades           C changing paths   D sharing
   E corruption        F noise           G short transfers
+With --matrix 2 also:
+  H cellular paths    I several bottlenecks  J busy way back
+  K churn             L flicker         M mixtures
 
 Examples:
   whimbrel rank
@@ -61,6 +64,9 @@ pub struct RankArgs {
     /// Only points whose names begin with one of these words, e.g. `a0,d13`
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     only: Vec<String>,
+    /// Version of the matrix: 1, or 2, which has more classes
+    #[arg(long, default_value = "1", value_name = "N", conflicts_with = "points")]
+    matrix: Version,
     /// Folder of points of your own instead of the matrix
     #[arg(long, value_name = "DIR")]
     points: Option<PathBuf>,
@@ -109,6 +115,7 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
         seeds: args.seeds,
         classes: args.classes,
         only: args.only,
+        matrix: args.matrix,
         points: args.points,
         known: args.known,
         again: args.again,

@@ -96,7 +96,7 @@ pub const RUN: [(&str, Kind, &str); 20] = [
 pub const SCORE: [(&str, Kind, &str); 13] = [
     ("algorithm", Kind::Text, "the algorithm"),
     ("point", Kind::Text, "the point"),
-    ("class", Kind::Text, "the class of the point, A to G"),
+    ("class", Kind::Text, "the class of the point, A to M"),
     (
         "goal",
         Kind::Text,

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use whimbrel_cc::registry;
 use whimbrel_rank::{
-    Aim, Cell, Class, League, Library, LibraryError, MatrixPoint, Measures, Runs, Task, play,
+    Aim, Cell, Class, League, Library, LibraryError, MatrixPoint, Measures, Runs, Task, Version,
+    play,
 };
 
 /// What is ranked, and where.
@@ -30,6 +31,8 @@ pub struct Request {
     pub classes: Vec<Class>,
     /// Only points whose names begin with one of these words; empty: all.
     pub only: Vec<String>,
+    /// The version of the matrix.
+    pub matrix: Version,
     /// A folder of points instead of the matrix.
     pub points: Option<PathBuf>,
     /// A file of an earlier ranking, whose results are added.
@@ -71,7 +74,7 @@ impl Request {
     fn library(&self) -> Result<Library, Error> {
         let mut library = match &self.points {
             Some(folder) => Library::folder(folder),
-            None => Library::matrix(),
+            None => Library::matrix(self.matrix),
         }?;
         let all = library.points.len();
         library.points.retain(|point| {
@@ -226,7 +229,7 @@ fn key(cache: &Cache, point: &MatrixPoint, controller: &str, seeds: u32) -> Key 
 pub fn measured(cell: &Cell, aim: &Aim) -> String {
     let m = &cell.mean;
     let percent = |x: f64| format!("{:.1} %", x * 100.0);
-    let delay = if cell.class == Class::C {
+    let delay = if cell.class.has_changing_delay() {
         m.wait
     } else {
         m.delay

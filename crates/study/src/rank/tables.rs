@@ -122,11 +122,11 @@ fn columns(all: &[(&str, Kind, &str)]) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whimbrel_rank::{League, Library, Measures, Runs};
+    use whimbrel_rank::{League, Library, Measures, Runs, Version};
 
     #[test]
     fn the_runs_table_has_all_members_of_the_records() {
-        let library = Library::matrix().expect("the matrix");
+        let library = Library::matrix(Version::One).expect("the matrix");
         let place = (library.points[0].id.clone(), "cubic".to_owned());
         let ranking = Ranking {
             requested: Vec::new(),
