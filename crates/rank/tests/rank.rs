@@ -63,8 +63,8 @@ fn mistakes_in_a_point_name_the_line_and_the_nearest_word() {
     for (from, to, why) in [
         (
             "class = \"A\"",
-            "class = \"H\"",
-            "p.toml:3: point.class: unknown class `H`",
+            "class = \"Z\"",
+            "p.toml:3: point.class: unknown class `Z`",
         ),
         (
             "goal = 0.9",
