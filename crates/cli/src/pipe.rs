@@ -73,8 +73,9 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
             result = client.pipe(&args.target, tokio::io::stdin(), output) => result,
             () = over => Ok((Carried::default(), 0)),
             // The server should not keep the target until it misses this process.
-            _ = hangup.recv() => Err(Error::Stopped),
-            _ = terminate.recv() => Err(Error::Stopped),
+            // ssh ends its ProxyCommand in this way: no error.
+            _ = hangup.recv() => Ok((Carried::default(), 128 + 1)),
+            _ = terminate.recv() => Ok((Carried::default(), 128 + 15)),
         };
         client.close().await;
         result

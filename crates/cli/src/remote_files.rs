@@ -5,6 +5,7 @@ use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
 use crate::send::{bar, exit_code, files, show_update};
 use anyhow::Context;
+use jiff::Timestamp;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +53,8 @@ pub struct GetArgs {
 
 /// List files on a server that permits it
 ///
-/// A line has the mode, the size, and the name below the directory. What the server cannot read, or
+/// A line has the mode, the size, the time of the last change (UTC), and the name below the
+/// directory. What the server cannot read, or
 /// what has a name that cannot be written, is named on standard error; the exit status is 1 then.
 #[derive(clap::Args)]
 pub struct LsArgs {
@@ -78,6 +80,9 @@ pub struct RmArgs {
     /// Also a directory that is not empty
     #[arg(long, short)]
     recursive: bool,
+    /// Print one JSON object: name, count (files and directories)
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     client: ClientArgs,
 }
@@ -263,7 +268,15 @@ fn entry_line(place: &Location, entry: &Entry) -> String {
         .map(|n| bit(n, ['x', 'w', 'r'][usize::from(n % 3)]));
     let mode: String = std::iter::once(kind).chain(bits).collect();
     let size = Bytes::new(entry.remote.size).to_string();
-    format!("{mode} {size:>10} {}{after}", name(place, entry))
+    let modified = metadata.modified.and_then(|time| {
+        let time = Timestamp::from_second(time.seconds).ok()?;
+        Some(time.strftime("%Y-%m-%d %H:%M").to_string())
+    });
+    let modified = modified.unwrap_or_else(|| "-".to_owned());
+    format!(
+        "{mode} {size:>10} {modified:>16} {}{after}",
+        name(place, entry)
+    )
 }
 
 fn entry_json(place: &Location, entry: &Entry) -> serde_json::Value {
@@ -298,6 +311,11 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
     match removed {
         Ok(count) => {
             credentials.accepted();
+            if args.json {
+                let value = serde_json::json!({ "name": path.to_string(), "count": count });
+                writeln!(io::stdout(), "{value}")?;
+                return Ok(ExitCode::SUCCESS);
+            }
             writeln!(
                 io::stdout(),
                 "removed {path}: {count} {}",

@@ -63,7 +63,8 @@ pub const UNTRUSTED: u8 = 4;
   outcome                \"stored\", \"not stored\" or \"unknown\"
   error                  only after a failure: why. Of the rest the object then
                          has the seven lines above, and the exit status is 1
-  seconds, goodput_bps   from the request to the server's confirmation
+  seconds, goodput_bps   from the request to the server's confirmation; bytes that
+                         the server had already do not count
   connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
   rtt_ms, min_rtt_ms, cwnd_bytes      at the end
@@ -144,7 +145,7 @@ pub struct SendArgs {
     #[arg(long)]
     no_retry: bool,
     /// The maximum rate of the file's data: `20 Mbit/s`
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = bandwidth)]
     bwlimit: Option<Rate>,
     /// Send extended attributes in the namespace `user`, too
     #[arg(long)]
@@ -175,6 +176,14 @@ pub struct SendArgs {
     transport: TransportArgs,
     #[command(flatten)]
     credentials: CredentialArgs,
+}
+
+/// Reads a maximum rate.
+fn bandwidth(text: &str) -> Result<Rate, String> {
+    match text.parse::<Rate>().map_err(|error| error.to_string())? {
+        Rate::ZERO => Err("must be above 0; omit --bwlimit for no limit".to_owned()),
+        rate => Ok(rate),
+    }
 }
 
 /// The controller with a weight of its own, if it has one.
@@ -386,7 +395,12 @@ pub fn show_update(bar: &ProgressBar, update: Update) {
                 bar.set_message("");
             }
             bar.set_length(progress.size);
+            // What was there already is no speed.
+            let resumes = bar.position() == 0 && progress.bytes > 0;
             bar.set_position(progress.bytes);
+            if resumes {
+                bar.reset_eta();
+            }
         }
         Update::OverTcp(control) => say(bar, over_tcp::notice(&control)),
         Update::Queued(position) => {
@@ -413,6 +427,11 @@ fn say(bar: &ProgressBar, text: String) {
     } else {
         bar.set_message(text);
     }
+}
+
+/// `1 interruption`, `2 interruptions`.
+fn interruptions(count: u32) -> String {
+    format!("{count} interruption{}", if count == 1 { "" } else { "s" })
 }
 
 /// 1st, 2nd, 3rd, 4th ...
@@ -593,9 +612,9 @@ fn show(out: &mut impl Write, s: &Summary, report: &Report) -> io::Result<()> {
     if report.resumed_bytes > 0 || report.retries > 0 {
         writeln!(
             out,
-            "{} were there already; {} interruptions",
+            "{} were there already; {}",
             Bytes::new(report.resumed_bytes),
-            report.retries
+            interruptions(report.retries)
         )?;
     }
     if s.transport != Transport::Quic {

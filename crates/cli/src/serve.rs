@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_transfer::service::{self, Meter};
+use whimbrel_transfer::service::{self, AuditLog, Meter};
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
@@ -61,6 +61,7 @@ With --json, each line of output is one object with an `event`:
              stored, stored_tree, sent and piped also have key_exchange:
              \"X25519MLKEM768\", or of an older client \"X25519\"
   failed     peer, name (or null), error
+             each of them with user (null before a token was shown)
   reloaded   ok, text: upon SIGHUP
   dropped    lines: so many are missing here, because the output was not read in time. The server
              does not wait for its reader, and goes on without one
@@ -136,6 +137,10 @@ pub struct ServeArgs {
     /// password
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
+    /// Append a line of JSON for each event to a file: those of --json but `receiving`, with `time`
+    /// and `outcome` (done, failed); a file that is renamed is begun anew
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Log every packet as qlog, in a file DIR/*.sqlog for each connection
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -241,6 +246,14 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             }
             None => None,
         };
+        let audit = match &args.audit {
+            Some(path) => {
+                let log = AuditLog::open(path);
+                let cannot = || format!("--audit: cannot write {}", path.display());
+                Some(log.with_context(cannot)?)
+            }
+            None => None,
+        };
         let counted = service::metrics();
         let stored = Arc::new(Notify::new());
         let notified = Arc::clone(&stored);
@@ -249,6 +262,9 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let counting = counted.clone();
         let on_event = move |event: Event| {
             service::count(&counting, &event);
+            if let Some(Err(error)) = audit.as_ref().map(|audit| audit.record(&event)) {
+                shown.print(&format!("--audit: {error}"), |line| eprintln!("{line}"));
+            }
             let line = match as_json {
                 true => event.json().to_string(),
                 false => event.line(),

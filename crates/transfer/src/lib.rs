@@ -62,7 +62,9 @@ pub use fingerprint::Fingerprint;
 pub use path::{NameError, RemotePath, printable};
 pub use pipe::Carried;
 pub use random::NoRandomness;
-pub use server::{Counts, Event, Incoming, Limits, Receiving, ServeOptions, Server, Share, users};
+pub use server::{
+    Counts, Event, Incoming, Limits, Receiving, RemoteUser, ServeOptions, Server, Share, users,
+};
 pub use storage::KeepFree;
 pub use token::{Token, TokenHash};
 pub use whimbrel_quic::key_exchange::AcceptedGroups;

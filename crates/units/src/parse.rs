@@ -86,8 +86,9 @@ pub(crate) fn quantity(
             .map(|(name, _)| *name)
             .filter(|name| !name.is_empty())
     };
-    // `Mb` begins `Mbit/s`, although in another case it is nearer to `MB/s`.
-    let begun = names().find(|name| name.starts_with(unit));
+    // `Mb` and `Mb/s` begin `Mbit/s`, although in another case it is nearer to `MB/s`.
+    let stem = unit.strip_suffix("/s").unwrap_or(unit);
+    let begun = names().find(|name| name.starts_with(stem));
     Err(match begun.or_else(|| nearest(unit, names())) {
         Some(near) => fail(&format!("unknown unit `{unit}`, did you mean `{near}`?")),
         None => fail(&format!(

@@ -142,6 +142,8 @@ mod tests {
         assert!(error.contains("did you mean `Mbit/s`?"), "{error}");
         for (written, meant) in [
             ("50Mb", "Mbit/s"),
+            ("5 Mb/s", "Mbit/s"),
+            ("5 Gb/s", "Gbit/s"),
             ("50 MB", "MB/s"),
             ("5 kb", "kbit/s"),
             ("1 G", "Gbit/s"),

@@ -109,10 +109,10 @@ fn show(report: &TreeReport, dry_run: bool) -> io::Result<()> {
     if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
         writeln!(
             out,
-            "{} ({}) were there already; {} interruptions",
+            "{} ({}) were there already; {}",
             files(report.unchanged_files),
             Bytes::new(report.resumed_bytes),
-            report.retries
+            super::interruptions(report.retries)
         )?;
     }
     Ok(())

@@ -19,7 +19,8 @@ pub struct Summary {
     pub seconds: f64,
     /// Time before that: name resolution and handshake. Seconds.
     pub connect_seconds: f64,
-    /// `bytes` over `seconds`, bits per second.
+    /// Bytes that this command sent and the server stored, over `seconds`, bits per second: what
+    /// the server had already does not count.
     pub goodput_bps: f64,
     /// What carried the last connection. `send --json` prints that of the
     /// [`Report`](crate::Report).
@@ -197,8 +198,10 @@ impl VerdictCounts {
     }
 }
 
-/// Goodput in bits per second; zero if no time passed.
-pub(crate) fn goodput(bytes: u64, took: Duration) -> f64 {
+/// Goodput in bits per second; zero if no time passed. `moved` counts repeated bytes, too; of
+/// `bytes` the receiver had `resumed` already.
+pub(crate) fn goodput(bytes: u64, resumed: u64, moved: u64, took: Duration) -> f64 {
+    let bytes = bytes.saturating_sub(resumed).min(moved);
     if took.is_zero() {
         0.0
     } else {

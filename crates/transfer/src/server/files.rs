@@ -30,7 +30,7 @@ impl Session {
         let sending = self.send_file(&path, &mut send, &mut receive);
         match self.while_it_moves(HASHING, sending).await {
             Ok((size, hash)) => (self.peer.on_event)(Event::Sent {
-                peer: self.peer.address,
+                peer: self.remote_user(),
                 key_exchange: KeyExchange::of(&self.connection),
                 name: path,
                 bytes: Bytes::new(size),
@@ -175,7 +175,7 @@ impl Session {
                     .answer(&mut send, &Message::Removed { count })
                     .await;
                 (self.peer.on_event)(Event::Removed {
-                    peer: self.peer.address,
+                    peer: self.remote_user(),
                     name,
                     count,
                 });

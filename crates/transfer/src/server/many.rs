@@ -40,7 +40,7 @@ impl Session {
         let sending = self.send_packs(transfer, &mut send, &mut receive);
         match self.while_it_moves(1, sending).await {
             Ok((files, bytes)) => (self.peer.on_event)(Event::SentTree {
-                peer: self.peer.address,
+                peer: self.remote_user(),
                 key_exchange: KeyExchange::of(&self.connection),
                 files,
                 bytes: Bytes::new(bytes),

@@ -48,5 +48,5 @@ pub mod users;
 
 pub use counts::Counts;
 pub use incoming::{Incoming, Receiving, Share};
-pub use options::{Event, Limits, ServeOptions};
+pub use options::{Event, Limits, RemoteUser, ServeOptions};
 pub use serve::Server;

@@ -1,12 +1,13 @@
 //! The server's event and options.
 
-use super::users::{Rights, Users};
+use super::users::{Rights, User, Users};
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::TcpAlgorithm;
 use crate::connection::qlog::QlogFolder;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::storage::KeepFree;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
@@ -110,6 +111,25 @@ impl ServeOptions {
     }
 }
 
+/// A client: where it is, and who it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteUser {
+    /// Its address.
+    pub address: SocketAddr,
+    /// The name of its user; `None` before it has shown a token.
+    pub user: Option<String>,
+}
+
+/// The address, behind the user's name unless it is that of the only user.
+impl fmt::Display for RemoteUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.user.as_deref() {
+            None | Some(User::OWNER) => write!(f, "{}", self.address),
+            Some(user) => write!(f, "{user} at {}", self.address),
+        }
+    }
+}
+
 /// An event, to be shown to the operator of the server.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -117,7 +137,7 @@ pub enum Event {
     /// A file was stored under its name.
     Stored {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// How the keys of its connection were agreed on.
         key_exchange: Option<KeyExchange>,
         /// The file's name.
@@ -132,7 +152,7 @@ pub enum Event {
     /// The files of a tree were stored.
     StoredTree {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// How the keys of its connection were agreed on.
         key_exchange: Option<KeyExchange>,
         /// Their directory; `None` is the user's own.
@@ -147,7 +167,7 @@ pub enum Event {
     /// A file was sent to a client.
     Sent {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// How the keys of its connection were agreed on.
         key_exchange: Option<KeyExchange>,
         /// The file's name.
@@ -162,7 +182,7 @@ pub enum Event {
     /// Many small files were sent to a client.
     SentTree {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// How the keys of its connection were agreed on.
         key_exchange: Option<KeyExchange>,
         /// The number of files.
@@ -175,7 +195,7 @@ pub enum Event {
     /// Files were removed.
     Removed {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// What was removed.
         name: RemotePath,
         /// The number of files and directories.
@@ -184,7 +204,7 @@ pub enum Event {
     /// A pipe has ended.
     Piped {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// How the keys of its connection were agreed on.
         key_exchange: Option<KeyExchange>,
         /// What it reached.
@@ -199,7 +219,7 @@ pub enum Event {
     /// A file was not stored.
     Failed {
         /// The client.
-        peer: SocketAddr,
+        peer: RemoteUser,
         /// The file's name, if the request got that far.
         name: Option<RemotePath>,
         /// The reason.

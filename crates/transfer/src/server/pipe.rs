@@ -31,7 +31,7 @@ impl Session {
                     .answer(&mut send, &Message::Exited { status })
                     .await;
                 (self.peer.on_event)(Event::Piped {
-                    peer: self.peer.address,
+                    peer: self.remote_user(),
                     key_exchange: KeyExchange::of(&self.connection),
                     target,
                     sent: Bytes::new(carried.sent),

@@ -43,7 +43,7 @@ impl Session {
                 let stored = Message::Stored { bytes: size, hash };
                 self.peer.answer(&mut send, &stored).await;
                 (self.peer.on_event)(Event::Stored {
-                    peer: self.peer.address,
+                    peer: self.remote_user(),
                     key_exchange: KeyExchange::of(&self.connection),
                     name: path,
                     bytes: Bytes::new(size),

@@ -1,7 +1,7 @@
 //! The connection of one client: who it is, its requests and its data streams.
 
 use super::admission::{Leave, Slot};
-use super::options::Event;
+use super::options::{Event, RemoteUser};
 use super::queue::Place;
 use super::shared::{OnEvent, Shared};
 use super::users::User;
@@ -179,7 +179,10 @@ impl Peer {
                 };
                 connection.close(VarInt::from_u32(code), b"");
                 (self.on_event)(Event::Failed {
-                    peer: self.address,
+                    peer: RemoteUser {
+                        address: self.address,
+                        user: None,
+                    },
                     name: None,
                     error,
                 });
@@ -288,15 +291,28 @@ impl Session {
         error: Error,
     ) {
         self.peer.refuse(send, &error).await;
+        // A stream says only that the connection is lost; the connection knows the reason.
+        let error = match (error, self.connection.close_reason()) {
+            (Error::Lost(_), Some(reason)) => close::lost(reason),
+            (error, _) => error,
+        };
         if let Error::Protocol(_) = &error {
             self.connection
                 .close(VarInt::from_u32(close::PROTOCOL), b"");
         }
         (self.peer.on_event)(Event::Failed {
-            peer: self.peer.address,
+            peer: self.remote_user(),
             name,
             error,
         });
+    }
+
+    /// Who the client is, for events.
+    pub fn remote_user(&self) -> RemoteUser {
+        RemoteUser {
+            address: self.peer.address,
+            user: Some(self.client.user.name.clone()),
+        }
     }
 
     /// Whether the connection has a place, and does not wait for one.

@@ -66,7 +66,7 @@ impl Session {
                     .answer(&mut send, &Message::Stored { bytes, hash })
                     .await;
                 (self.peer.on_event)(Event::StoredTree {
-                    peer: self.peer.address,
+                    peer: self.remote_user(),
                     key_exchange: KeyExchange::of(&self.connection),
                     name: base,
                     files: count.files.load(Ordering::Relaxed),

@@ -1,8 +1,7 @@
 //! What happened on a server, as a line for its operator and as JSON for programs.
 
-use crate::{Error, Event, KeyExchange};
+use crate::{Error, Event, KeyExchange, RemoteUser};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use whimbrel_units::{Bytes, Duration, Rate};
 
 impl Event {
@@ -131,14 +130,15 @@ impl Event {
                 took,
                 ..
             } => json!({
-                "event": "stored_tree",
-                "peer": peer.to_string(),
-                "name": name.as_ref().map(ToString::to_string),
-                "files": files,
-                "bytes": bytes.get(),
-                "seconds": took.as_secs_f64(),
-                "goodput_bps": Rate::over(*bytes, *took).as_bits_per_sec(),
-            }),
+                    "event": "stored_tree",
+                    "peer": peer.address.to_string(),
+            "user": peer.user,
+                    "name": name.as_ref().map(ToString::to_string),
+                    "files": files,
+                    "bytes": bytes.get(),
+                    "seconds": took.as_secs_f64(),
+                    "goodput_bps": Rate::over(*bytes, *took).as_bits_per_sec(),
+                }),
             Self::SentTree {
                 peer,
                 files,
@@ -146,19 +146,21 @@ impl Event {
                 took,
                 ..
             } => json!({
-                "event": "sent_tree",
-                "peer": peer.to_string(),
-                "files": files,
-                "bytes": bytes.get(),
-                "seconds": took.as_secs_f64(),
-                "goodput_bps": Rate::over(*bytes, *took).as_bits_per_sec(),
-            }),
+                    "event": "sent_tree",
+                    "peer": peer.address.to_string(),
+            "user": peer.user,
+                    "files": files,
+                    "bytes": bytes.get(),
+                    "seconds": took.as_secs_f64(),
+                    "goodput_bps": Rate::over(*bytes, *took).as_bits_per_sec(),
+                }),
             Self::Removed { peer, name, count } => json!({
-                "event": "removed",
-                "peer": peer.to_string(),
-                "name": name.to_string(),
-                "count": count,
-            }),
+                    "event": "removed",
+                    "peer": peer.address.to_string(),
+            "user": peer.user,
+                    "name": name.to_string(),
+                    "count": count,
+                }),
             Self::Piped {
                 peer,
                 target,
@@ -167,25 +169,27 @@ impl Event {
                 took,
                 ..
             } => json!({
-                "event": "piped",
-                "peer": peer.to_string(),
-                "target": target,
-                "sent": sent.get(),
-                "received": received.get(),
-                "seconds": took.as_secs_f64(),
-            }),
+                    "event": "piped",
+                    "peer": peer.address.to_string(),
+            "user": peer.user,
+                    "target": target,
+                    "sent": sent.get(),
+                    "received": received.get(),
+                    "seconds": took.as_secs_f64(),
+                }),
             Self::Failed { peer, name, error } => json!({
-                "event": "failed",
-                "peer": peer.to_string(),
-                "name": name.as_ref().map(ToString::to_string),
-                "error": why(error),
-            }),
+                    "event": "failed",
+                    "peer": peer.address.to_string(),
+            "user": peer.user,
+                    "name": name.as_ref().map(ToString::to_string),
+                    "error": why(error),
+                }),
         }
     }
 }
 
 /// A transfer that is complete. `way`: `from` or `to` the client.
-fn moved(what: &str, bytes: Bytes, way: &str, peer: &SocketAddr, took: Duration) -> String {
+fn moved(what: &str, bytes: Bytes, way: &str, peer: &RemoteUser, took: Duration) -> String {
     let rate = Rate::over(bytes, took);
     format!("{what}: {bytes} {way} {peer} in {took}, {rate}")
 }
@@ -193,7 +197,7 @@ fn moved(what: &str, bytes: Bytes, way: &str, peer: &SocketAddr, took: Duration)
 /// A single file that is complete.
 fn one_file(
     event: &str,
-    peer: &SocketAddr,
+    peer: &RemoteUser,
     name: &crate::RemotePath,
     bytes: Bytes,
     took: Duration,
@@ -201,7 +205,8 @@ fn one_file(
 ) -> Value {
     json!({
         "event": event,
-        "peer": peer.to_string(),
+        "peer": peer.address.to_string(),
+        "user": peer.user,
         "name": name.to_string(),
         "bytes": bytes.get(),
         "seconds": took.as_secs_f64(),
@@ -225,9 +230,12 @@ mod tests {
 
     #[test]
     fn a_tree_has_files_and_a_file_has_a_hash() {
-        let peer: SocketAddr = ([127, 0, 0, 1], 4433).into();
+        let peer = RemoteUser {
+            address: ([127, 0, 0, 1], 4433).into(),
+            user: Some("bob".to_owned()),
+        };
         let tree = |name: Option<&str>| Event::StoredTree {
-            peer,
+            peer: peer.clone(),
             name: name.map(|name| name.parse().expect("a path")),
             files: 3,
             key_exchange: Some(KeyExchange::POST_QUANTUM),
@@ -236,18 +244,20 @@ mod tests {
         };
         assert_eq!(
             tree(None).line(),
-            "stored 3 files in .: 1 MB from 127.0.0.1:4433 in 2 s, 4 Mbit/s"
+            "stored 3 files in .: 1 MB from bob at 127.0.0.1:4433 in 2 s, 4 Mbit/s"
         );
         assert_eq!(
             tree(Some("a")).json(),
             json!({
-                "event": "stored_tree", "peer": "127.0.0.1:4433", "name": "a", "files": 3,
-                "bytes": 1_000_000, "seconds": 2.0, "goodput_bps": 4_000_000, "key_exchange": "X25519MLKEM768",
+                "event": "stored_tree", "peer": "127.0.0.1:4433", "user": "bob", "name": "a",
+                "files": 3,
+                "bytes": 1_000_000, "seconds": 2.0, "goodput_bps": 4_000_000,
+                "key_exchange": "X25519MLKEM768",
             })
         );
         assert!(tree(None).json()["name"].is_null());
         let sent = Event::Sent {
-            peer,
+            peer: peer.clone(),
             key_exchange: Some(KeyExchange::X25519),
             name: "a.bin".parse().expect("a path"),
             bytes: Bytes::new(1000),
@@ -256,8 +266,8 @@ mod tests {
         };
         assert_eq!(
             sent.line(),
-            "sent a.bin: 1 kB to 127.0.0.1:4433 in 1 s, 8 kbit/s; key exchange X25519 is not \
-             post-quantum"
+            "sent a.bin: 1 kB to bob at 127.0.0.1:4433 in 1 s, 8 kbit/s; key exchange X25519 is \
+             not post-quantum"
         );
         assert_eq!(sent.json()["blake3"], "07".repeat(32));
     }

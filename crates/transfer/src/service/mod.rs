@@ -1,7 +1,8 @@
 //! What a program around a server or a client needs, without flags and output: events as lines and
-//! JSON, the rates of what arrives, metrics for Prometheus, places on a server as users write them,
-//! and local ports that lead to ports at a server.
+//! JSON, an audit log, the rates of what arrives, metrics for Prometheus, places on a server as users
+//! write them, and local ports that lead to ports at a server.
 
+mod audit;
 mod counted;
 mod events;
 mod location;
@@ -9,6 +10,7 @@ mod metrics;
 mod rates;
 mod tunnel;
 
+pub use audit::AuditLog;
 pub use counted::{count, metrics, refresh};
 pub use location::Location;
 pub use metrics::{Metrics, serve as serve_metrics};

@@ -71,7 +71,7 @@ pub struct GetReport {
     pub key_exchange: Option<KeyExchange>,
     /// Time from the first request to the end, seconds.
     pub seconds: f64,
-    /// Bytes over time, bits per second.
+    /// Bytes that were received and stored, over time, bits per second.
     pub goodput_bps: f64,
     /// Whether all files are here.
     pub outcome: Outcome,
@@ -152,16 +152,23 @@ fn report(
 ) -> GetReport {
     let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
     let bytes = counts.size.load(Ordering::Relaxed);
+    let received_bytes = counts.received.load(Ordering::Relaxed);
+    let resumed_bytes = counts.resumed.load(Ordering::Relaxed);
     GetReport {
         files: files.count() as u64,
         bytes,
-        received_bytes: counts.received.load(Ordering::Relaxed),
-        resumed_bytes: counts.resumed.load(Ordering::Relaxed),
+        received_bytes,
+        resumed_bytes,
         retries,
         transport: None,
         key_exchange: None,
         seconds,
-        goodput_bps: goodput(bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
+        goodput_bps: goodput(
+            bytes,
+            resumed_bytes,
+            received_bytes,
+            whimbrel_units::Duration::from_secs_f64(seconds),
+        ),
         outcome: match error.is_none() && failures.is_empty() {
             true => Outcome::Stored,
             false => Outcome::NotStored,

@@ -185,15 +185,21 @@ pub async fn transfer(
     if outcome == Outcome::Stored {
         on_update(Update::Progress(Progress { bytes, size: bytes }));
     }
+    let sent_bytes = job.account.sent();
+    let resumed_bytes = job.account.resumed.load(Ordering::Relaxed);
+    let took = attempts.took.into();
     Report {
         bytes,
-        sent_bytes: job.account.sent(),
-        resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
+        sent_bytes,
+        resumed_bytes,
         retries: attempts.retries,
         transport: attempts.transport.clone(),
         key_exchange: attempts.key_exchange,
         outcome,
-        result: result.map(|(size, hash)| summarize(attempts, &options, &job.name, size, hash)),
+        result: result.map(|(size, hash)| Summary {
+            goodput_bps: goodput(size, resumed_bytes, sent_bytes, took),
+            ..summarize(attempts, &options, &job.name, size, hash)
+        }),
     }
 }
 
@@ -363,7 +369,7 @@ fn summarize(
         bytes: size,
         seconds: attempts.took.as_secs_f64(),
         connect_seconds: attempts.connecting.as_secs_f64(),
-        goodput_bps: goodput(size, attempts.took.into()),
+        goodput_bps: goodput(size, 0, size, attempts.took.into()),
         lost_packets: used.lost_packets,
         sent_packets: used.sent_packets,
         rtt_ms: now.state.srtt.as_millis_f64(),

@@ -80,10 +80,13 @@ pub struct Users {
 }
 
 impl User {
+    /// The name of the user of a server without a configuration file.
+    pub const OWNER: &str = "owner";
+
     /// The user of a server without a configuration file, `owner`, who has the server's own token.
     pub fn owner(token: &Token, rights: Rights, max_priority: Priority) -> Self {
         Self {
-            name: "owner".to_owned(),
+            name: Self::OWNER.to_owned(),
             tokens: vec![TokenEntry {
                 hash: token.hash(),
                 expires: None,

@@ -103,7 +103,7 @@ pub struct TreeReport {
     pub key_exchange: Option<KeyExchange>,
     /// Time from the first request to the last confirmation, seconds.
     pub seconds: f64,
-    /// Bytes over time, bits per second.
+    /// Bytes that were sent and stored, over time, bits per second.
     pub goodput_bps: f64,
     /// Whether all files are stored.
     pub outcome: Outcome,
@@ -291,6 +291,7 @@ impl TreeJob {
             true => self.bytes - self.unchanged_bytes.load(Ordering::Relaxed).min(self.bytes),
             false => sent + self.account.sent(),
         };
+        let resumed_bytes = resumed + self.unchanged_bytes.load(Ordering::Relaxed);
         TreeReport {
             files: (0..self.items.len()).filter(is_file).count() as u64,
             bytes: self.bytes,
@@ -300,12 +301,17 @@ impl TreeJob {
             },
             unchanged_files: count(State::Unchanged),
             sent_bytes,
-            resumed_bytes: resumed + self.unchanged_bytes.load(Ordering::Relaxed),
+            resumed_bytes,
             retries,
             transport: None,
             key_exchange: None,
             seconds,
-            goodput_bps: goodput(self.bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
+            goodput_bps: goodput(
+                self.bytes,
+                resumed_bytes,
+                sent_bytes,
+                whimbrel_units::Duration::from_secs_f64(seconds),
+            ),
             outcome: if complete {
                 Outcome::Stored
             } else {
