@@ -193,7 +193,7 @@ fn whether_an_algorithm_is_fair_is_said_in_sentences() {
 #[test]
 fn mistakes_of_rank_say_what_to_do() {
     let folder = points();
-    let bad = rank(folder.path(), &["--classes", "H"]);
+    let bad = rank(folder.path(), &["--classes", "Z"]);
     assert!(fails(&bad, 2).contains("the classes are A (random loss), B (fades)"));
     let none = rank(folder.path(), &["--classes", "G"]);
     assert!(fails(&none, 2).contains("leave none of the 2 points"));

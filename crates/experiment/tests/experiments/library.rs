@@ -73,7 +73,7 @@ fn rows_of_an_experiment_have_different_labels() {
 }
 
 /// Every file is an experiment, a scenario that an experiment uses or a page shows, or a point of
-/// the matrix, which `whimbrel rank` reads.
+/// a matrix, which `whimbrel rank` reads.
 #[test]
 fn every_scenario_file_is_used() {
     let root = root();
@@ -96,6 +96,7 @@ fn every_scenario_file_is_used() {
         assert!(
             used.contains(id)
                 || id.starts_with("matrix/")
+                || id.starts_with("matrix2/")
                 || !name.contains('/')
                 || pages.contains(&format!("experiments/{name}")),
             "nothing uses experiments/{name}"
