@@ -7,6 +7,7 @@ mod controllers;
 mod demo;
 mod errors;
 mod formats;
+mod hunt;
 mod judge;
 mod kills;
 mod link;

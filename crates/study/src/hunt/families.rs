@@ -76,7 +76,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         name: "several-bottlenecks",
-        summary: "one flow over 2 to 4 bottlenecks, with other flows across each",
+        summary: "one flow over 2 to 4 bottlenecks, others across each",
         knobs: &[
             RATE,
             knob("links", "", Scale::Count(2.0, 4.0), 2.0),
