@@ -3,8 +3,6 @@
 use crate::failure::BadInput;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use whimbrel_cc::registry::{Code, Domain, Parameter};
-use whimbrel_report::hanging;
 use whimbrel_study::catalog::Catalog;
 
 /// List the congestion control algorithms, or show one and its code
@@ -51,101 +49,9 @@ pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &chosen.json(args.code))?;
         writeln!(out)?;
     } else if args.code {
-        code(&mut out, &chosen)?;
+        write!(out, "{}", chosen.code_text())?;
     } else {
-        let one = args.name.as_deref();
-        table(&mut out, &chosen, one)?;
+        write!(out, "{}", chosen.text(args.name.as_deref()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints each file once, with its path.
-fn code(out: &mut impl Write, chosen: &Catalog) -> io::Result<()> {
-    let controllers = chosen.controllers.iter().flat_map(|e| e.code);
-    let files = controllers.chain(chosen.classifiers.iter().flat_map(|e| e.code));
-    let mut printed: Vec<&Code> = Vec::new();
-    for file in files {
-        if !printed.contains(&file) {
-            writeln!(out, "// {}\n\n{}", file.path, file.text)?;
-            printed.push(file);
-        }
-    }
-    Ok(())
-}
-
-fn table(out: &mut impl Write, chosen: &Catalog, one: Option<&str>) -> io::Result<()> {
-    let names = chosen.controllers.iter().map(|e| e.name);
-    let names = names.chain(chosen.classifiers.iter().map(|e| e.name));
-    let width = names.map(str::len).max().unwrap_or(0);
-    let files = |code: &[Code]| {
-        let paths: Vec<&str> = code.iter().map(|file| file.path).collect();
-        one.map_or(String::new(), |_| format!("code: {}", paths.join(", ")))
-    };
-    for entry in &chosen.controllers {
-        let carried = match entry.is_fed_bursts() {
-            false => "",
-            true => "in the simulator and over QUIC; not on TCP",
-        };
-        let lines = [entry.summary, entry.citation, carried, &files(entry.code)];
-        show(out, width, entry.name, &lines, entry.parameters)?;
-    }
-    if one.is_none() {
-        for paragraph in [
-            "All run in the simulator and over QUIC (`whimbrel send`), and all but those that send \
-             bursts on Linux TCP (`whimbrel tcp`).",
-            "Loss classifiers. Combine one with any controller that has none of its own, as in \
-             cubic+cerl:",
-        ] {
-            writeln!(out, "{}\n", hanging(paragraph, 0))?;
-        }
-    }
-    for entry in &chosen.classifiers {
-        let lines = [entry.summary, entry.citation, &files(entry.code)];
-        show(out, width, entry.name, &lines, entry.parameters)?;
-    }
-    if let Some(name) = one {
-        writeln!(
-            out,
-            "To read the code: whimbrel controllers '{name}' --code"
-        )?;
-    }
-    Ok(())
-}
-
-/// Prints a name, its lines (without empty ones), and its parameters.
-fn show(
-    out: &mut impl Write,
-    width: usize,
-    name: &str,
-    lines: &[&str],
-    parameters: &[Parameter],
-) -> io::Result<()> {
-    let mut head = name;
-    for line in lines.iter().filter(|line| !line.is_empty()) {
-        writeln!(out, "{head:width$}  {}", hanging(line, width + 2))?;
-        head = "";
-    }
-    for parameter in parameters {
-        // Further lines begin behind the question mark.
-        let line = hanging(&parameter_line(parameter), width + 3);
-        writeln!(out, "{:width$}  ?{line}", "")?;
-    }
-    writeln!(out)
-}
-
-fn parameter_line(parameter: &Parameter) -> String {
-    let Parameter {
-        name,
-        domain,
-        meaning,
-    } = parameter;
-    let default = domain.default();
-    match domain {
-        Domain::Number { range, .. } => {
-            let (minimum, maximum) = range;
-            format!("{name}={default}  ({minimum} to {maximum})  {meaning}")
-        }
-        Domain::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
-        Domain::Text(_) => format!("{name}={default}  {meaning}"),
-    }
 }

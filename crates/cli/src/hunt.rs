@@ -218,7 +218,7 @@ fn text(found: &Hunt, saved: Option<&Path>) -> String {
         ("best other", false),
     ];
     let rows: Vec<Vec<String>> = lines(found).iter().map(|line| line.to_vec()).collect();
-    let mut text = crate::table::table(&columns, &rows);
+    let mut text = whimbrel_report::text_table(&columns, &rows);
     let limit = if found.out_of_time {
         "; the time is over"
     } else {

@@ -1,8 +1,6 @@
 //! `whimbrel judge`: compares decisions on losses with their true causes, and measures what
 //! mistakes cost.
 
-mod show;
-
 use crate::atomic_file;
 use crate::compare::choice;
 use crate::failure::BadInput;
@@ -20,7 +18,7 @@ use whimbrel_report::figures;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Setting, Written};
 use whimbrel_study::controllers::{Choice, chosen};
-use whimbrel_study::judge::Request;
+use whimbrel_study::judge::{Request, text};
 
 /// The default grid.
 const GRID: &str = include_str!("judge/grid.toml");
@@ -121,7 +119,7 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (text, path) = match &args.scenario {
+    let (scenario, path) = match &args.scenario {
         Some(path) => read(path)?,
         None => (GRID.to_owned(), PathBuf::from("<built-in grid>")),
     };
@@ -129,7 +127,7 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     if let Some(seeds) = args.seeds {
         settings.push(seeds_setting(seeds));
     }
-    let document = Document::parse(&text, &path)?;
+    let document = Document::parse(&scenario, &path)?;
     let request = Request {
         document: &document,
         settings: &settings,
@@ -150,7 +148,7 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        write!(out, "{}", show::text(&judged))?;
+        write!(out, "{}", text(&judged))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

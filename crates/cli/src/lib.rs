@@ -34,7 +34,6 @@ mod shell;
 mod sim;
 mod single_run;
 mod svg;
-mod table;
 mod tcp;
 mod token;
 mod trace;

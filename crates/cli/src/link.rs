@@ -1,7 +1,6 @@
 //! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the
 //! programs, and shows the statistics of the path.
 
-mod connections;
 mod direction;
 mod scenario;
 mod show;
@@ -21,6 +20,7 @@ use whimbrel_link::{LinkError, LossLog, Options, PathSpec, Prepared, Program};
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
 use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
+use whimbrel_study::tcp::on_path;
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
 /// Run a program behind an emulated path
@@ -221,14 +221,14 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         eprint!("{}", show::table(&report));
         if let Some(ended) = &ended {
-            eprint!("\n{}", connections::text(ended, report.status));
+            eprint!("\n{}", on_path::text(ended, report.status));
         }
     }
     if let Some((mut file, path)) = json {
         use std::io::Write;
         let mut value = report.json();
         if let Some(ended) = &ended {
-            value["tcp"] = connections::json(ended, report.status);
+            value["tcp"] = on_path::json(ended, report.status);
         }
         writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }

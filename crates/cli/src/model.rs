@@ -1,7 +1,5 @@
 //! `whimbrel model`: compares formulas for throughput under random loss with the simulator.
 
-mod show;
-
 use crate::atomic_file;
 use crate::compare::recovery;
 use crate::failure::BadInput;
@@ -14,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::Written;
-use whimbrel_study::model::Request;
+use whimbrel_study::model::{Request, figure, text};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Compare formulas with the simulator
@@ -128,15 +126,15 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         threads: args.threads,
     };
     if args.print_scenario {
-        let text = request.scenario()?.to_string();
-        io::stdout().lock().write_all(text.as_bytes())?;
+        write!(io::stdout().lock(), "{}", request.scenario()?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let results = request.run(&Bar::new())?;
     if let Some(path) = &args.plot {
-        let svg = show::picture(&results).ok_or_else(|| {
+        let figure = figure(&results).ok_or_else(|| {
             BadInput::new("a picture needs at least two packet error probabilities: see --points")
         })?;
+        let svg = whimbrel_report::svg(&[figure]);
         atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -144,7 +142,7 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        write!(out, "{}", show::text(&results))?;
+        write!(out, "{}", text(&results))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,6 @@
 //! Real transfers beside their predictions, as `demo` and `compare --real` run and print them.
 
 use crate::progress::Bar;
-use crate::table::{cell, without};
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whimbrel_report::fill;
+use whimbrel_report::{cell, text_table_without};
 use whimbrel_study::Error;
 use whimbrel_study::real::{
     self, Carrier, Implementation, Measurement, Order, Progress, Row, Trial,
@@ -103,7 +103,7 @@ pub fn table(heading: &str, which: &[usize], rows: &[Row]) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}\n", fill(heading, ", "))?;
     let (columns, all) = columns(which, rows);
-    write!(out, "{}", without(&LEAST, &columns, &all))?;
+    write!(out, "{}", text_table_without(&LEAST, &columns, &all))?;
     let rows: Vec<(String, &Row)> = rows.iter().map(|row| (name(row), row)).collect();
     for line in notes(&rows) {
         writeln!(out, "{}", fill(&line, " "))?;

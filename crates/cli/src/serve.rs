@@ -1,7 +1,6 @@
 //! `whimbrel serve`: receives files into a directory.
 
 mod access;
-mod config;
 mod live;
 mod memory;
 mod output;
@@ -27,6 +26,7 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_study::server_users;
 use whimbrel_transfer::service::{self, AuditLog, Meter};
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
@@ -325,7 +325,7 @@ async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Resu
         let Some(path) = &args.access.config else {
             continue;
         };
-        let (ok, text) = match config::read(path) {
+        let (ok, text) = match server_users::read(path) {
             Ok(users) => {
                 server.set_users(users);
                 (true, format!("{} is read again", path.display()))

@@ -2,13 +2,13 @@
 //! Chooses the connections, runs the program, and shows what happened.
 
 mod outputs;
-mod show;
 mod status;
 
 use crate::atomic_file;
 use crate::failure::BadInput;
+use crate::provenance;
 use nix::sys::signal::Signal;
-use outputs::{OutputArgs, Page};
+use outputs::OutputArgs;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,8 @@ use whimbrel_linux::{
     Agent, Cgroup, Datapath, Ended, MAX_RULES, Network, Options, Selection, values,
 };
 use whimbrel_study::real::algorithm::for_tcp;
+use whimbrel_study::tcp::{Page, Summary, count, text};
 use whimbrel_units::Duration;
-
-pub use show::{Summary, text};
 
 /// After this time without an end, a line says what is waited for.
 const EXPLAIN: Duration = Duration::from_millis(500);
@@ -205,7 +204,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         },
     };
     let report = agent.finish();
-    let summary = show::Summary {
+    let summary = Summary {
         controller: &args.controller,
         fallback: &args.fallback,
         silence,
@@ -343,7 +342,7 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
             eprintln!(
                 "waiting for {} with unacknowledged data, at most {} (--linger); Ctrl-C stops \
                  waiting",
-                show::count(unfinished as u64, "connection"),
+                count(unfinished as u64, "connection"),
                 args.linger
             );
         }
@@ -357,11 +356,11 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
 }
 
 /// Shows and writes what happened.
-fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyhow::Result<()> {
+fn conclude(args: &TcpArgs, summary: &Summary<'_>, begin: Instant) -> anyhow::Result<()> {
     let page = Page {
         summary,
         what: what(args),
-        begin,
+        made: provenance::of_page(begin),
     };
     let notes = args.outputs.write(&page)?;
     let controller = args.controller.to_string();
@@ -382,7 +381,7 @@ fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyh
             (None, false) => drop(writeln!(io::stderr(), "{:#}", json())),
         }
     } else if !args.quiet {
-        let mut text = show::text(summary);
+        let mut text = text(summary);
         for note in notes {
             text += &format!("{note}\n");
         }

@@ -3,13 +3,13 @@
 
 use crate::atomic_file;
 use crate::svg::svg_file;
-use crate::table::{cell, table};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_net::{Quantiles, TraceStatistics};
+use whimbrel_report::{cell, text_table};
 use whimbrel_study::BadInput;
 use whimbrel_study::recording::{
     Content, DELAY_EVERY, Recording, cellular, changes, figure, of_rate, thinned,
@@ -144,7 +144,7 @@ fn text(recordings: &[Recording], generated: &[(&str, Vec<TraceStatistics>)]) ->
 fn of_heads(first: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut columns = vec![(first, false)];
     columns.extend(heads.iter().map(|head| (*head, true)));
-    table(&columns, rows)
+    text_table(&columns, rows)
 }
 
 /// A name of at most [`NAME`] characters.

@@ -53,7 +53,8 @@ pub use saved::figures_of_page;
 pub use stat::{Interval, Stat, decimals};
 pub use svg::{Print, svg, svg_for_print};
 pub use table::{
-    COLUMNS, page_table, plain, plain_without, short_names, table, table_within, wrapped,
+    COLUMNS, cell, page_table, plain, plain_without, short_names, table, table_within, text_table,
+    text_table_without, wrapped,
 };
 
 /// Whether this build can write Apache Parquet (feature `parquet`).

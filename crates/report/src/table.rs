@@ -331,6 +331,27 @@ pub fn plain_without(
     fitting(columns, fit::terminal())
 }
 
+/// A table of these columns: the head of each, and whether it is aligned to the right.
+pub fn text_table(columns: &[(&str, bool)], rows: &[Vec<String>]) -> String {
+    text_table_without(&[], columns, rows)
+}
+
+/// The same; on a terminal that is too narrow, the columns of the heads in `first` are left out.
+pub fn text_table_without(
+    first: &[&str],
+    columns: &[(&str, bool)],
+    rows: &[Vec<String>],
+) -> String {
+    let heads: Vec<String> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
+    let right: Vec<bool> = columns.iter().map(|(_, right)| *right).collect();
+    plain_without(first, &heads, &right, rows)
+}
+
+/// A cell that may be empty.
+pub fn cell(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
 fn plain_columns(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Vec<Column> {
     let column = |(i, head): (usize, &String)| Column {
         head: head.clone(),

@@ -1,5 +1,7 @@
 //! The algorithms and loss classifiers that there are.
 
+mod text;
+
 use serde_json::{Value, json};
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::{self, ClassifierEntry, Code, Domain, Entry, Parameter};

@@ -1,5 +1,9 @@
 //! Decisions between random loss and congestion, compared with the true causes.
 
+mod text;
+
+pub use text::text;
+
 use crate::runs::run_all;
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;

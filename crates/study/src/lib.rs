@@ -29,9 +29,11 @@
 //! | [`path`] | a path as flags and arguments describe it |
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
 //! | [`runs`] | runs of a scenario |
+//! | `server_users` | the users of a file service, as a file lists them |
 //! | [`sweeps`] | sweeps that are played in parts |
 //! | [`table_file`] | tables and the files that they go to |
 //! | [`table_rows`] | the rows of a table of results |
+//! | `tcp` | the connections of Linux TCP under an algorithm: table, time line, page |
 //! | [`trace_file`] | traces of one run, packet by packet |
 //! | [`transport`] | the transports that simulated senders behave like |
 
@@ -59,9 +61,13 @@ pub mod real;
 pub mod recording;
 pub mod reproduce;
 pub mod runs;
+#[cfg(feature = "real")]
+pub mod server_users;
 pub mod sweeps;
 pub mod table_file;
 pub mod table_rows;
+#[cfg(feature = "real")]
+pub mod tcp;
 pub mod trace_file;
 pub mod transport;
 

@@ -1,5 +1,9 @@
 //! Formulas for throughput under random loss, and the simulator on the same path.
 
+mod text;
+
+pub use text::{figure, text};
+
 use crate::runs::run_all;
 use crate::{BadInput, Error, Observer};
 use serde::Serialize;

@@ -5,10 +5,10 @@
 
 use super::{DemoArgs, picture};
 use crate::real::{self, measured_json, notes};
-use crate::table::{cell, table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use whimbrel_report::{cell, text_table};
 use whimbrel_study::real::paper::{Case, Fades, additional, cases};
 use whimbrel_study::real::{Order, Row};
 
@@ -91,7 +91,7 @@ fn show_table(args: &DemoArgs, all: &[(Case, Row)]) -> io::Result<()> {
         ]
     };
     let rows: Vec<Vec<String>> = all.iter().enumerate().map(cells).collect();
-    write!(out, "{}", table(&COLUMNS, &rows))?;
+    write!(out, "{}", text_table(&COLUMNS, &rows))?;
     writeln!(
         out,
         "more: the time beyond that without fades, over the length of the fades (1.00: no more)"

@@ -1,8 +1,8 @@
 //! The statistics of a path as a table.
 
-use crate::table::table as draw;
 use whimbrel_link::{DirectionReport, Report};
 use whimbrel_net::Counters;
+use whimbrel_report::text_table;
 use whimbrel_units::Duration;
 
 /// A table with a column for each direction, and notes below it.
@@ -48,7 +48,7 @@ pub fn table(report: &Report) -> String {
         ("near to far", true),
         ("far to near", true),
     ];
-    let mut text = draw(&columns, &rows);
+    let mut text = text_table(&columns, &rows);
 
     let mut note = |line: String| text.push_str(&format!("note: {line}\n"));
     let sum = |what: fn(&DirectionReport) -> u64| directions.into_iter().map(what).sum::<u64>();

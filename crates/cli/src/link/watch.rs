@@ -3,7 +3,6 @@
 //! The commands' output goes to a file meanwhile: its last lines are shown, and all of it is
 //! printed at the end.
 
-use crate::table::table;
 use crate::watch::{Rates, Screen, View, until};
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -18,6 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use whimbrel_link::{LossCause, Observer};
 use whimbrel_net::{Counters, Side};
+use whimbrel_report::text_table;
 use whimbrel_units::Time;
 
 /// Time between views.
@@ -228,7 +228,7 @@ fn losses(directions: [&Counters; 2]) -> String {
     };
     let names = ["near to far", "far to near"];
     let rows: Vec<Vec<String>> = names.into_iter().zip(directions).map(row).collect();
-    table(&columns, &rows)
+    text_table(&columns, &rows)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Who may use the server: flags, configuration file, and what is announced of it.
 
-use super::config;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use whimbrel_cc::fairness::Priority;
+use whimbrel_study::server_users;
 use whimbrel_transfer::users::{Rights, Target, User, Users};
 use whimbrel_transfer::{DEFAULT_PORT, Identity};
 
@@ -33,7 +33,7 @@ impl AccessArgs {
         max_priority: Priority,
     ) -> anyhow::Result<Users> {
         if let Some(path) = &self.config {
-            return config::read(path);
+            return Ok(server_users::read(path)?);
         }
         let mut owner = User::owner(identity.token(), rights, max_priority);
         for target in &self.allow_connect {

@@ -1,11 +1,11 @@
 //! The display of the transfers that `serve` is receiving: a table on a terminal, lines elsewhere,
 //! events as JSON, or a live view.
 
-use crate::table::{cell, table};
 use crate::watch::{Screen, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use whimbrel_report::{cell, text_table};
 use whimbrel_transfer::service::{Arrival, Arrivals};
 use whimbrel_transfer::{Counts, Incoming};
 use whimbrel_units::{Bytes, Duration};
@@ -157,7 +157,7 @@ fn text(arrivals: &Arrivals) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = arrivals.transfers.iter().map(row).collect();
-    format!("{}{}", table(&COLUMNS, &rows), sum(arrivals))
+    format!("{}{}", text_table(&COLUMNS, &rows), sum(arrivals))
 }
 
 /// The transfers as lines.

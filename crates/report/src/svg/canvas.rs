@@ -248,7 +248,7 @@ impl Canvas {
         let (width, height) = (px(width), px(height));
         format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" aria-hidden=\"true\">\n{}</svg>",
+             height=\"{height}\" stroke-linejoin=\"round\" aria-hidden=\"true\">\n{}</svg>",
             self.body
         )
     }
@@ -264,7 +264,7 @@ impl Canvas {
         let (wide, tall, font) = (size(width), size(height), escaped(font));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{tall}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{font}\">\n\
+             viewBox=\"0 0 {width} {height}\" stroke-linejoin=\"round\" font-family=\"{font}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{PAGE}\"/>\n{}</svg>\n",
             self.body
         )
@@ -293,8 +293,8 @@ impl Canvas {
     /// A line through these places.
     pub fn line(&mut self, places: &[Place], stroke: Stroke<'_>) {
         if places.len() > 1 {
-            let (places, paint) = (joined(places), paint(None, Some(stroke)));
-            self.element(format_args!("<polyline points=\"{places}\"{paint}/>"));
+            let (outline, paint) = (path(places), paint(None, Some(stroke)));
+            self.element(format_args!("<path d=\"{outline}\"{paint}/>"));
         }
     }
 
@@ -378,6 +378,44 @@ fn joined(places: &[Place]) -> String {
     text
 }
 
+/// The outline of a line through these places, in tenths of a pixel: steps from place to place,
+/// which have fewer digits than the places. Places that are not apart are one.
+fn path(places: &[Place]) -> String {
+    let tenths = |length: f64| (length * 10.0).round() as i64;
+    let mut text = String::with_capacity(places.len() * 6);
+    let (mut x, mut y) = (0, 0);
+    for (i, [right, down]) in places.iter().enumerate() {
+        let step = (tenths(*right) - x, tenths(*down) - y);
+        if i > 1 && step == (0, 0) {
+            continue;
+        }
+        text += match i {
+            0 => "M",
+            1 => "l",
+            _ if step.0 >= 0 => " ",
+            _ => "",
+        };
+        number(&mut text, step.0);
+        if step.1 >= 0 {
+            text.push(' ');
+        }
+        number(&mut text, step.1);
+        (x, y) = (x + step.0, y + step.1);
+    }
+    text
+}
+
+/// Appends a number of tenths, without a leading zero.
+fn number(text: &mut String, tenths: i64) {
+    let sign = if tenths < 0 { "-" } else { "" };
+    // Writing to a string cannot fail.
+    let _ = match (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10) {
+        (whole, 0) => write!(text, "{sign}{whole}"),
+        (0, tenth) => write!(text, "{sign}.{tenth}"),
+        (whole, tenth) => write!(text, "{sign}{whole}.{tenth}"),
+    };
+}
+
 fn paint(fill: Option<Fill>, stroke: Option<Stroke<'_>>) -> String {
     let mut text = match fill {
         None => " fill=\"none\"".to_owned(),
@@ -392,10 +430,7 @@ fn paint(fill: Option<Fill>, stroke: Option<Stroke<'_>>) -> String {
         dash,
     }) = stroke
     {
-        text += &format!(
-            " stroke=\"{colour}\" stroke-width=\"{}\" stroke-linejoin=\"round\"",
-            px(width)
-        );
+        text += &format!(" stroke=\"{colour}\" stroke-width=\"{}\"", px(width));
         if !dash.is_empty() {
             let lengths: Vec<String> = dash.iter().map(u8::to_string).collect();
             text += &format!(" stroke-dasharray=\"{}\"", lengths.join(" "));

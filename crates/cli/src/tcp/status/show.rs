@@ -1,9 +1,9 @@
 //! The table of `whimbrel tcp status`.
 
-use crate::table::{cell, table};
-use crate::tcp::show::count;
 use std::fmt::Write;
 use whimbrel_linux::status::{ConnectionRecord, Found, Snapshot};
+use whimbrel_report::{cell, text_table};
+use whimbrel_study::tcp::count;
 
 /// Heads of the columns, and whether each is aligned to the right.
 const HEADS: [(&str, bool); 9] = [
@@ -80,7 +80,7 @@ fn instance(text: &mut String, snapshot: &Snapshot, rows: usize) {
         return;
     }
     let lines: Vec<Vec<String>> = open.iter().take(rows).map(|c| row(c)).collect();
-    *text += &table(&HEADS, &lines);
+    *text += &text_table(&HEADS, &lines);
     let more = open.len().saturating_sub(rows);
     if more > 0 {
         let _ = writeln!(text, "and {more} more");

@@ -1,8 +1,9 @@
-//! The text and picture of `model`.
+//! The formulas beside the simulated runs, as a table and as a figure.
 
+use super::{MODELLED, PathFacts, Point, Results};
+use whimbrel_report::figure::Figure;
 use whimbrel_report::figures::{Response, response};
 use whimbrel_report::{Stat, fill, plain_without};
-use whimbrel_study::model::{MODELLED, PathFacts, Point, Results};
 
 /// The table.
 pub fn text(results: &Results) -> String {
@@ -45,8 +46,8 @@ fn title(path: &PathFacts) -> String {
     )
 }
 
-/// The picture; `None` with fewer than two packet error probabilities.
-pub fn picture(results: &Results) -> Option<String> {
+/// Throughput over the packet error probability; `None` with fewer than two probabilities.
+pub fn figure(results: &Results) -> Option<Figure> {
     let points = &results.points;
     let mut all: Vec<Response> = MODELLED
         .iter()
@@ -54,13 +55,12 @@ pub fn picture(results: &Results) -> Option<String> {
         .collect();
     all.push(closed_form(points, "PFTK", |point| point.pftk));
     all.push(closed_form(points, "Mathis", |point| point.mathis));
-    let figure = response(
+    response(
         &title(&results.path),
         "packet error probability",
         "utilization",
         &all,
-    )?;
-    Some(whimbrel_report::svg(&[figure]))
+    )
 }
 
 /// From the chain to the chain with the flight, and the simulated values.

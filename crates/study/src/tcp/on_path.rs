@@ -1,12 +1,12 @@
 //! The connections under one of Whimbrel's algorithms: the summary of `whimbrel tcp`, and the
 //! decisions of a loss classifier beside the truth, which only an emulated path knows.
 
-use crate::table::table;
-use crate::tcp::{self, Summary};
+use super::summary::{self, Summary};
+use crate::real::algorithm::Ended;
 use serde_json::Value;
 use whimbrel_cc::connection::Verdicts;
 use whimbrel_linux::Report;
-use whimbrel_study::real::algorithm::Ended;
+use whimbrel_report::text_table;
 
 /// A table of the connections, what limits the trust in it, and the confusion matrix.
 pub fn text(ended: &Ended, status: u8) -> String {
@@ -17,7 +17,7 @@ pub fn text(ended: &Ended, status: u8) -> String {
         .connections
         .retain(|c| !c.last.state.delivered.is_zero());
     report.total -= (all - report.connections.len()) as u64;
-    let mut text = tcp::text(&Summary {
+    let mut text = summary::text(&Summary {
         controller: &ended.options.controller,
         fallback: &ended.options.fallback,
         silence: ended.options.silence,
@@ -84,7 +84,7 @@ fn matrix(verdicts: &Verdicts) -> String {
         ("decided\nrandom", true),
         ("decided\ncongestion", true),
     ];
-    table(&columns, &rows)
+    text_table(&columns, &rows)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The text that `judge` prints.
+//! The decisions on losses and what mistakes cost, as text.
 
 use std::fmt::Write as _;
 use whimbrel_experiment::judge::{Axis, Cell, Effect, Judged, Mistake, Scope};

@@ -1,10 +1,10 @@
 //! The summary at the end: a row for each connection, and lines about what qualifies it.
 
-use crate::table::{cell, table as draw};
 use std::fmt::Write;
 use whimbrel_cc::Spec;
 use whimbrel_linux::{Connection, End, Ended, ReceiverClock, Report};
 use whimbrel_report::page::{self, Column};
+use whimbrel_report::{cell, text_table};
 use whimbrel_units::Duration;
 
 /// At most this many connections have a row of their own.
@@ -159,7 +159,7 @@ pub fn text(summary: &Summary<'_>) -> String {
     );
     if !report.connections.is_empty() {
         let (heads, rows) = table(report);
-        text += &draw(&heads, &rows);
+        text += &text_table(&heads, &rows);
     }
     for line in notes(summary) {
         // Writing to a string does not fail.

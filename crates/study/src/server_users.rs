@@ -1,6 +1,6 @@
 //! The configuration file of a server: its users, and the commands that pipes may reach.
 
-use crate::failure::BadInput;
+use crate::{BadInput, Error};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -36,7 +36,7 @@ const MAX_TOKENS: usize = 2;
 ///
 /// # Errors
 /// If the file cannot be read or has a mistake; names file, line, key and the nearest right word.
-pub fn read(path: &Path) -> anyhow::Result<Users> {
+pub fn read(path: &Path) -> Result<Users, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| BadInput::new(format!("{}: cannot read: {e}", path.display())))?;
     Ok(parse(&text, path)?)

@@ -1,0 +1,11 @@
+//! The connections of Linux TCP that an algorithm controlled: what became of them, as a table with
+//! lines about what qualifies it, as a time line, and as a page.
+
+pub mod on_path;
+mod page;
+mod summary;
+mod time_line;
+
+pub use page::Page;
+pub use summary::{Summary, count, text};
+pub use time_line::{COLUMNS, logs, time_line};
