@@ -9,9 +9,8 @@ use crate::{BadInput, Error, Observer};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
-use whimbrel_model::{
-    Acks, Formula, Losses, ModelError, Path, Receiver, Sender, mathis, pftk, solve,
-};
+pub use whimbrel_model::MODELLED;
+use whimbrel_model::{Acks, Formula, Losses, ModelError, Modelled, Path, Sender, mathis, pftk};
 use whimbrel_net::{Queue, QueueLimit};
 use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::document::Value;
@@ -52,39 +51,6 @@ pub struct Request {
     /// Number of threads; `None`: one for each core.
     pub threads: Option<NonZeroUsize>,
 }
-
-/// A controller that the chain models, with or without NACK.
-#[derive(Debug, Clone, Copy)]
-pub struct Modelled {
-    /// The simulator's controller.
-    pub controller: &'static str,
-    formula: Formula,
-    nacks: bool,
-}
-
-/// The controllers, in the order of the results.
-pub const MODELLED: [Modelled; 4] = [
-    Modelled {
-        controller: "reno",
-        formula: Formula::Reno,
-        nacks: false,
-    },
-    Modelled {
-        controller: "westwood",
-        formula: Formula::Westwood,
-        nacks: false,
-    },
-    Modelled {
-        controller: "tcp-nack",
-        formula: Formula::Reno,
-        nacks: true,
-    },
-    Modelled {
-        controller: "tcp-nack-westwood",
-        formula: Formula::Westwood,
-        nacks: true,
-    },
-];
 
 /// All results.
 #[derive(Debug, Clone, Serialize)]
@@ -288,14 +254,10 @@ impl Request {
         modelled: &Modelled,
         p: Probability,
     ) -> Result<Point, ModelError> {
-        let receiver = |unreported| match modelled.nacks {
-            true => Receiver::Nacks { unreported },
-            false => Receiver::Silent,
-        };
         // The probability that a changed bit is in the headers is their fraction of the packet.
         let struck = self.header.get() as f64 / self.packet().get() as f64;
         let struck = Probability::new(struck).unwrap_or_default();
-        let solve = |unreported| solve(path, modelled.formula, receiver(unreported), p);
+        let solve = |unreported| modelled.solve(path, unreported, p);
         let equation = solve(Probability::ZERO)?.mean_of_cycles;
         let solution = solve(struck)?;
         let of_reno = modelled.formula == Formula::Reno && !modelled.nacks;
