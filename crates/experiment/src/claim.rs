@@ -10,31 +10,36 @@ use whimbrel_sim::sweep::Run;
 /// Whether a paper's claim was confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClaimVerdict {
-    /// All decided rows are right.
+    /// All rows that expect something are right, and thus decided.
     #[serde(rename = "holds")]
     Holds,
-    /// More than half of the decided rows are right.
+    /// More than half of the rows that expect something are right.
     #[serde(rename = "in part")]
     InPart,
-    /// At most half of the decided rows are right.
+    /// At least half of the rows that expect something are wrong.
     #[serde(rename = "does not hold")]
     DoesNotHold,
-    /// No row is decided.
+    /// Too few rows are decided for any other verdict.
     #[serde(rename = "undecided")]
     Undecided,
+    /// The paper does not say what the result depends on, whatever is measured.
+    #[serde(rename = "cannot be decided")]
+    CannotBeDecided,
     /// The paper's own numbers exclude each other, whatever is measured.
     #[serde(rename = "contradicts itself")]
     ContradictsItself,
 }
 
 impl ClaimVerdict {
-    /// The verdict if `right` of `decided` rows are right.
-    fn of(right: usize, decided: usize) -> Self {
-        match right {
-            _ if decided == 0 => Self::Undecided,
-            right if right == decided => Self::Holds,
-            right if 2 * right > decided => Self::InPart,
-            _ => Self::DoesNotHold,
+    /// The verdict if of `expected` rows that expect something, `right` are right and `wrong` are
+    /// wrong; the others are undecided, or have no value.
+    fn of(right: usize, wrong: usize, expected: usize) -> Self {
+        match () {
+            () if expected == 0 => Self::Undecided,
+            () if right == expected => Self::Holds,
+            () if 2 * right > expected => Self::InPart,
+            () if 2 * wrong >= expected => Self::DoesNotHold,
+            () => Self::Undecided,
         }
     }
 }
@@ -90,6 +95,7 @@ impl fmt::Display for ClaimVerdict {
             Self::InPart => "in part",
             Self::DoesNotHold => "does not hold",
             Self::Undecided => "undecided",
+            Self::CannotBeDecided => "cannot be decided",
             Self::ContradictsItself => "contradicts itself",
         })
     }
@@ -180,10 +186,15 @@ impl Experiment {
         let rows: Vec<AssessedRow> = self.rows.iter().map(|row| assess(row, runs)).collect();
         let decided: Vec<&AssessedRow> = rows.iter().filter(|row| row.right.is_some()).collect();
         let right = decided.iter().filter(|row| row.right == Some(true)).count();
-        let reason = reason(&rows, &decided, right);
-        let (verdict, reason) = match &self.contradiction {
-            None => (ClaimVerdict::of(right, decided.len()), reason),
-            Some(why) => (ClaimVerdict::ContradictsItself, format!("{why}; {reason}")),
+        let expected = rows.iter().filter(|row| row.asks != Asks::Nothing).count();
+        let reason = reason(&rows, &decided, right, expected);
+        let (verdict, reason) = match (&self.contradiction, &self.undecidable) {
+            (Some(why), _) => (ClaimVerdict::ContradictsItself, format!("{why}; {reason}")),
+            (None, Some(why)) => (ClaimVerdict::CannotBeDecided, format!("{why}; {reason}")),
+            (None, None) => {
+                let wrong = decided.len() - right;
+                (ClaimVerdict::of(right, wrong, expected), reason)
+            }
         };
         Assessment {
             verdict,
@@ -194,10 +205,11 @@ impl Experiment {
 }
 
 fn assess(row: &RowSpec, runs: &[Run<'_>]) -> AssessedRow {
-    let values = match (&row.over, &row.across) {
-        (None, _) => per_seed(row, &row.at, runs),
-        (Some(over), None) => gain(row, &row.at, over, runs),
-        (Some(over), Some(across)) => gain_across(row, over, across, runs),
+    let values = match (&row.over, &row.minus, &row.across) {
+        (None, None, _) => per_seed(row, &row.at, runs),
+        (None, Some(minus), _) => difference(row, minus, runs),
+        (Some(over), _, None) => gain(row, &row.at, over, runs),
+        (Some(over), _, Some(across)) => gain_across(row, over, across, runs),
     };
     let stat = values.as_deref().and_then(Stat::of);
     let measured = stat.map(|stat| stat.mean).filter(|mean| mean.is_finite());
@@ -336,6 +348,12 @@ fn gain(row: &RowSpec, at: &Selection, over: &Selection, runs: &[Run<'_>]) -> Op
         .collect()
 }
 
+/// For each seed, the mean over the row's points less that over the points `minus`.
+fn difference(row: &RowSpec, minus: &Selection, runs: &[Run<'_>]) -> Option<Vec<f64>> {
+    let (at, minus) = (per_seed(row, &row.at, runs)?, per_seed(row, minus, runs)?);
+    Some(at.iter().zip(&minus).map(|(a, b)| a - b).collect())
+}
+
 /// For each seed, the gains at each point, combined; `None` if one is missing.
 fn gain_across(
     row: &RowSpec,
@@ -391,12 +409,11 @@ fn per_seed(row: &RowSpec, at: &Selection, runs: &[Run<'_>]) -> Option<Vec<f64>>
     (!sums.is_empty()).then(|| sums.iter().map(|(sum, n)| sum / n).collect())
 }
 
-/// How many rows are right, the first three that are not with their numbers, and how many are
-/// undecided.
-fn reason(rows: &[AssessedRow], decided: &[&AssessedRow], right: usize) -> String {
-    let all = decided.len();
-    let mut text = format!("{right} of {all} right");
-    if right == all {
+/// How many of the rows that expect something are right, the first three that are wrong with their
+/// numbers, and how many are undecided.
+fn reason(rows: &[AssessedRow], decided: &[&AssessedRow], right: usize, expected: usize) -> String {
+    let mut text = format!("{right} of {expected} right");
+    if right == decided.len() {
         let worst = decided
             .iter()
             .filter_map(|row| Some((row.paper?, row.measured?, row)))
@@ -563,16 +580,21 @@ mod tests {
     }
 
     #[test]
-    fn more_than_half_of_the_decided_rows_make_a_claim_hold_in_part() {
+    fn a_claim_holds_only_if_every_row_is_right_and_decided() {
         use ClaimVerdict::{DoesNotHold, Holds, InPart, Undecided};
-        for (right, decided, expected) in [
-            (0, 0, Undecided),
-            (3, 3, Holds),
-            (2, 3, InPart),
-            (1, 2, DoesNotHold),
-            (0, 1, DoesNotHold),
+        for (right, wrong, expected, verdict) in [
+            (0, 0, 0, Undecided),
+            (3, 0, 3, Holds),
+            (2, 1, 3, InPart),
+            (2, 0, 3, InPart),
+            (1, 1, 2, DoesNotHold),
+            (0, 1, 1, DoesNotHold),
+            (0, 2, 3, DoesNotHold),
+            (1, 0, 2, Undecided),
+            (1, 1, 4, Undecided),
+            (0, 0, 3, Undecided),
         ] {
-            assert_eq!(ClaimVerdict::of(right, decided), expected);
+            assert_eq!(ClaimVerdict::of(right, wrong, expected), verdict);
         }
     }
 }

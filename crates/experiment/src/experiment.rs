@@ -23,6 +23,10 @@ pub struct Experiment {
     /// Why the paper's own numbers exclude each other, with the arithmetic, if they do: the verdict
     /// is then [`ClaimVerdict::ContradictsItself`](crate::ClaimVerdict::ContradictsItself).
     pub contradiction: Option<String>,
+    /// What the paper does not say and the result depends on, if that leaves the claim without a
+    /// test: the verdict is then
+    /// [`ClaimVerdict::CannotBeDecided`](crate::ClaimVerdict::CannotBeDecided).
+    pub undecidable: Option<String>,
     /// How open points of the paper were interpreted.
     pub note: Option<String>,
     /// The numbers that are measured and compared.
@@ -53,6 +57,8 @@ pub struct RowSpec {
     pub at: Selection,
     /// If given, the number is the gain over these points, in percent.
     pub over: Option<Selection>,
+    /// If given, the number is the difference to these points, in the measure's unit.
+    pub minus: Option<Selection>,
     /// With `over`: the gain is computed at each of these points and then combined. `None`: it is
     /// the gain of the mean over all points.
     pub across: Option<Across>,

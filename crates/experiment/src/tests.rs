@@ -70,6 +70,57 @@ fn assessed(rows: &str) -> Vec<crate::AssessedRow> {
 }
 
 #[test]
+fn a_difference_is_in_the_unit_of_its_measure() {
+    let row = |more: &str| {
+        format!(
+            "[[experiment.row]]\nlabel = \"a\"\nmeasure = \"total goodput\"\nabove = 0\n\
+             where = {{ \"flow.controller\" = \"cerl\", \"link.L.loss\" = \"0 %\" }}\n{more}\n"
+        )
+    };
+    let other = "{ \"flow.controller\" = \"newreno\", \"link.L.loss\" = \"2 %\" }";
+    let rows = [
+        row(""),
+        row("")
+            .replace("\"cerl\"", "\"newreno\"")
+            .replace("0 %", "2 %"),
+        row(&format!("minus = {other}")),
+        row(&format!("over = {other}")),
+    ];
+    let rows = assessed(&rows.concat());
+    let [at, from, difference, gain] =
+        [0, 1, 2, 3].map(|i: usize| rows[i].measured.expect("a value"));
+    assert!((difference - (at - from)).abs() < 1e-9, "{difference}");
+    assert_eq!(
+        [rows[2].unit.as_str(), rows[3].unit.as_str()],
+        ["Mbit/s", "%"]
+    );
+    // The gain is the mean over two seeds, so it is near that of the means.
+    assert!(
+        (gain - 100.0 * (at / from - 1.0)).abs() < 0.2 * gain,
+        "{gain}"
+    );
+}
+
+#[test]
+fn a_comparison_has_one_value_of_each_key_and_one_kind() {
+    let fails = |more: &str, why: &str| {
+        let text = format!("[[experiment.row]]\nlabel = \"a\"\nabove = 0\n{more}\n");
+        let error = read(&text).expect_err(more).to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    let over = "over = { \"flow.controller\" = \"cerl\" }\n";
+    fails(
+        &format!("{over}minus = {{ \"link.L.loss\" = \"0 %\" }}"),
+        "either `over` or `minus`",
+    );
+    fails(
+        "over = { \"flow.controller\" = [\"cerl\", \"cubic\"], \"link.L.loss\" = \"0 %\" }",
+        "with several keys, each has one value",
+    );
+    fails("minus = {}", "needs a key");
+}
+
+#[test]
 fn gains_across_points_are_combined_after_they_are_computed() {
     let row = |more: &str| {
         format!(

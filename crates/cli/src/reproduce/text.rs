@@ -22,7 +22,9 @@ fn dim(text: &str) -> String {
 fn colored(verdict: ClaimVerdict) -> String {
     let colour = match verdict {
         ClaimVerdict::Holds => AnsiColor::Green,
-        ClaimVerdict::InPart | ClaimVerdict::Undecided => AnsiColor::Yellow,
+        ClaimVerdict::InPart | ClaimVerdict::Undecided | ClaimVerdict::CannotBeDecided => {
+            AnsiColor::Yellow
+        }
         ClaimVerdict::DoesNotHold | ClaimVerdict::ContradictsItself => AnsiColor::Red,
     };
     let style = colour.on_default().bold();
@@ -88,11 +90,14 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
         "in part",
         "do not hold",
         "contradict",
+        "undecided",
         "numbers",
         "orders",
         "seconds",
     ];
-    let right = [false, false, true, true, true, true, true, true, true, true];
+    let right = [
+        false, false, true, true, true, true, true, true, true, true, true,
+    ];
     let groups = by_paper(all, |one| (one.id, one.paper, one.beyond));
     let mut lines: Vec<Vec<String>> = groups
         .iter()
@@ -130,6 +135,9 @@ fn counts(folder: &str, paper: &str, group: &[&ExperimentResult<'_>]) -> Vec<Str
         let same = group.iter().filter(|one| one.verdict == verdict);
         same.count().to_string()
     };
+    let open = [ClaimVerdict::Undecided, ClaimVerdict::CannotBeDecided];
+    let undecided = group.iter().filter(|one| open.contains(&one.verdict));
+    let undecided = undecided.count().to_string();
     vec![
         folder.to_owned(),
         paper.to_owned(),
@@ -138,6 +146,7 @@ fn counts(folder: &str, paper: &str, group: &[&ExperimentResult<'_>]) -> Vec<Str
         count(ClaimVerdict::InPart),
         count(ClaimVerdict::DoesNotHold),
         count(ClaimVerdict::ContradictsItself),
+        undecided,
         right_of(group, Asks::Number),
         right_of(group, Asks::Order),
         format!("{:.1}", seconds(group)),

@@ -18,6 +18,7 @@ mod path;
 mod period;
 mod rates;
 mod recovery;
+mod theory;
 mod view;
 mod windows;
 
@@ -44,6 +45,7 @@ const TABLES: &[&[Definition]] = &[
     decisions::MEASURES,
     messages::MEASURES,
     nacks::MEASURES,
+    theory::MEASURES,
 ];
 
 /// A quantity of a run. Two measures are equal if they have the same name.

@@ -67,6 +67,20 @@ pub(super) const MEASURES: &[Definition] = &[
         samples: Samples::Always,
         value: |view| view.mean(|f| Recovery::first(f, view.span)?.of_flight()),
     },
+    // As `share recovery time`; in smoothed RTTs at the loss. The spacing of acknowledgments is the
+    // inverse of this rate, so it is even again then.
+    Definition {
+        name: "rate refill",
+        unit: "RTTs",
+        samples: Samples::Always,
+        value: |view| {
+            let interval = view.run.point.sample()?;
+            view.mean(|f| {
+                let recovery = Recovery::first(f, view.span)?;
+                recovery.in_rtts(recovery.of_share(interval)?)
+            })
+        },
+    },
 ];
 
 /// The share of the earlier value at which a flow is back.
@@ -102,7 +116,11 @@ impl<'a> Recovery<'a> {
     /// they never are.
     pub(crate) fn of_flight(&self) -> Option<f64> {
         let flight = |s: &FlowSample| s.in_flight.get() as f64;
-        let span = self.of(flight, self.loss.in_flight.get() as f64)?;
+        self.in_rtts(self.of(flight, self.loss.in_flight.get() as f64)?)
+    }
+
+    /// A time in smoothed RTTs at the loss; `None` if no RTT was known.
+    fn in_rtts(&self, span: Duration) -> Option<f64> {
         let rtt = self.loss.srtt.as_secs_f64();
         (rtt > 0.0).then(|| span.as_secs_f64() / rtt)
     }
@@ -234,6 +252,9 @@ mod tests {
         // 950 kbit/s: in the two samples until 1300 ms it is 900 and 1000; until 1200 ms 800 and
         // 900.
         assert_eq!(recovery.of_share(TENTH), Some(Duration::from_millis(780)));
+        let rtts = recovery.in_rtts(Duration::from_millis(780));
+        let rtt = recovery.loss.srtt.as_secs_f64();
+        assert_eq!(rtts, (rtt > 0.0).then(|| 0.78 / rtt));
         // A flow that lost only one round trip: 200 ms after 750 ms is the sample at 1000 ms.
         let mut samples = vec![(50_000, 1000); 7];
         samples[5].1 = 0;

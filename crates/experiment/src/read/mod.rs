@@ -11,12 +11,13 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields};
 use whimbrel_sim::scenario::{Scenario, ScenarioError};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "paper",
     "beyond",
     "place",
     "claim",
     "contradiction",
+    "undecidable",
     "note",
     "measure",
     "tolerance",
@@ -71,6 +72,7 @@ pub(crate) fn experiment(
         place: text("place", "\"Fig 3.5, section 3.2.1.1\"")?,
         claim: text("claim", "\"What the paper claims, in one sentence\"")?,
         contradiction: optional("contradiction")?,
+        undecidable: optional("undecidable")?,
         note: optional("note")?,
         rows,
         drawings,

@@ -8,10 +8,11 @@ use whimbrel_sim::scenario::document::Value;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_units::Probability;
 
-const ROW_KEYS: [&str; 14] = [
+const ROW_KEYS: [&str; 15] = [
     "label",
     "where",
     "over",
+    "minus",
     "each",
     "across",
     "take",
@@ -88,18 +89,28 @@ impl Reader<'_> {
                 at: at.clone(),
                 ..base.clone()
             };
-            match fields.get("over") {
-                None => rows.push(row),
-                Some(over) => {
-                    let (key, values) = self.over(&over)?;
-                    for value in values {
-                        let label = row.label.replace("{over}", &value);
-                        rows.push(RowSpec {
-                            label,
-                            over: Some(at.with(&key, &value)),
+            match (fields.get("over"), fields.get("minus")) {
+                (Some(_), Some(minus)) => {
+                    return Err(minus.fail("a row has either `over` or `minus`, not both"));
+                }
+                (None, None) => rows.push(row),
+                (Some(over), None) => {
+                    rows.extend(self.others(&over, &at)?.into_iter().map(|(value, other)| {
+                        RowSpec {
+                            label: row.label.replace("{over}", &value),
+                            over: Some(other),
                             ..row.clone()
-                        });
-                    }
+                        }
+                    }));
+                }
+                (None, Some(minus)) => {
+                    rows.extend(self.others(&minus, &at)?.into_iter().map(|(value, other)| {
+                        RowSpec {
+                            label: row.label.replace("{minus}", &value),
+                            minus: Some(other),
+                            ..row.clone()
+                        }
+                    }));
                 }
             }
         }
@@ -174,6 +185,7 @@ impl Reader<'_> {
             period,
             at: Selection::default(),
             over: None,
+            minus: None,
             across: None,
             paper: None,
             tolerance: tolerance.get(),
@@ -242,14 +254,33 @@ impl Reader<'_> {
         }))
     }
 
-    /// The key that `over` compares by, and its values.
-    fn over(&self, field: &Field<'_>) -> Result<(String, Vec<String>), ScenarioError> {
+    /// The points that `over` or `minus` compares with, one set for each value of its key, with
+    /// that value. With several keys each has one value: one set, and the value of the first key.
+    fn others(
+        &self,
+        field: &Field<'_>,
+        at: &Selection,
+    ) -> Result<Vec<(String, Selection)>, ScenarioError> {
         let fields = field.fields()?;
-        let mut all = fields.all();
-        match (all.next(), all.next()) {
-            (Some((key, field)), None) => self.choice(key, &field),
-            _ => Err(field
-                .fail("must have one key, e.g. `over = { \"flow.controller\" = \"newreno\" }`")),
+        let choices: Vec<(String, Vec<String>)> = fields
+            .all()
+            .map(|(key, field)| self.choice(key, &field))
+            .collect::<Result<_, _>>()?;
+        let Some(((key, values), more)) = choices.split_first() else {
+            return Err(field.fail("needs a key, e.g. `{ \"flow.controller\" = \"newreno\" }`"));
+        };
+        let several = choices.iter().any(|(_, values)| values.len() != 1);
+        if !more.is_empty() && several {
+            return Err(field.fail("with several keys, each has one value"));
         }
+        let other = |value: &String| {
+            let first = at.with(key, value);
+            let all = more
+                .iter()
+                .flat_map(|(key, values)| values.iter().map(move |v| (key, v)));
+            let other = all.fold(first, |at, (key, value)| at.with(key, value));
+            (value.clone(), other)
+        };
+        Ok(values.iter().map(other).collect())
     }
 }

@@ -60,7 +60,7 @@ fn results() -> BTreeMap<String, String> {
             let cells = cells(line);
             let (verdict, why) = (cells.get(3)?, cells.get(4)?);
             let (count, _) = why.split_once(" right")?;
-            // The reason for which a claim contradicts itself comes first.
+            // The reason for which a claim contradicts itself, or cannot be decided, comes first.
             let count = count.rsplit("; ").next()?;
             let id = ids(line).first().copied()?;
             Some((id.to_owned(), format!("{verdict} ({count})")))

@@ -243,10 +243,10 @@ fn a_row_whose_interval_includes_its_bound_is_undecided() {
         [&Value::Null, &Value::from("order")]
     );
     assert!(row["seeds_to_decide"].as_u64().expect("a number") > 1000);
-    // It leaves the count.
-    assert_eq!(all[0]["verdict"], "holds");
+    // A claim with an undecided row does not hold yet.
+    assert_eq!(all[0]["verdict"], "undecided");
     let shown = place.run(&[]);
-    assert_contains(&shown, &["undecided", "1 of 1 right; undecided: 1"]);
+    assert_contains(&shown, &["undecided", "1 of 2 right", "undecided: 1"]);
 }
 
 #[test]
@@ -267,6 +267,23 @@ fn a_claim_whose_numbers_exclude_each_other_contradicts_itself() {
     );
     let shown = place.run(&["paper/a"]);
     assert_contains(&shown, &["contradicts itself: 2 over 1"]);
+}
+
+#[test]
+fn a_claim_that_depends_on_unknown_settings_cannot_be_decided() {
+    let place = Place::new();
+    let text = format!("{EXPERIMENT}{SCENARIO}").replace(
+        "A paper\"",
+        "A paper\"\nundecidable = \"no radio is described\"",
+    );
+    place.write("paper/a.toml", &text);
+    let result = &place.json(&["paper/a"])[0];
+    assert_eq!(result["verdict"], "cannot be decided");
+    let reason = result["reason"].as_str().expect("a string");
+    assert!(
+        reason.starts_with("no radio is described; 1 of 2 right"),
+        "{reason}"
+    );
 }
 
 #[test]
