@@ -45,11 +45,13 @@ in % it is in percentage points.
 
 The folder of a report has index.html (one page, which needs no other file),
 results.json (the output of --json), results.csv (a line for each row), and the
-files of the experiments below experiments/.
+files of the experiments below experiments/. The folder of an artifact has the
+same files without run times and dates, and artifact.json: the program's version,
+the command, the seeds of each scenario, and the BLAKE3 of each file.
 
 --json prints a list of objects with id, paper, beyond (the claim is ours, not
 the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\",
-\"contradicts itself\" or \"undecided\"), reason, scenario, rows (label, unit, paper, measured,
+\"contradicts itself\", \"cannot be decided\" or \"undecided\"), reason, scenario, rows (label, unit, paper, measured,
 measured_stddev, difference, asks: \"number\", \"order\" or \"nothing\", right: true,
 false or null, seeds_to_decide, ...), seconds, and kept: the time of a stored
 result, else null.")]
@@ -69,6 +71,10 @@ pub struct ReproduceArgs {
     /// Write a page with figures, the results as JSON and CSV, and the files of the experiments
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "print_scenario"])]
     report: Option<PathBuf>,
+    /// Write inputs, outputs, seeds, versions and a page with figures, without times: a second run
+    /// writes the same bytes
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "print_scenario"])]
+    artifact: Option<PathBuf>,
     /// Run experiments again whose results are stored
     #[arg(long)]
     again: bool,
@@ -109,7 +115,7 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     let bar = Bar::new();
     let found = found.runnable(&bar)?;
-    if let Some(folder) = &args.report {
+    for folder in args.report.iter().chain(&args.artifact) {
         atomic_file::check_folder(folder)?;
     }
     let cache = writable_cache(args.keep.as_deref(), REPRODUCED);
@@ -138,6 +144,16 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
         reproduce::write_folder(folder, &all, provenance::of_page(begin))?;
         if !args.json {
             writeln!(out, "Report: {}", folder.join(reproduce::PAGE).display())?;
+        }
+    }
+    if let Some(folder) = &args.artifact {
+        reproduce::write_artifact(folder, &all, plan.seeds.as_ref())?;
+        if !args.json {
+            writeln!(
+                out,
+                "Artifact: {}",
+                folder.join(reproduce::MANIFEST).display()
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)

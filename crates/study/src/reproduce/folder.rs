@@ -1,6 +1,6 @@
 //! Results as a folder: a page, the results as JSON and CSV, and the files of the experiments.
 
-use super::page::page;
+use super::page::{Times, page};
 use super::result::{self, ExperimentResult};
 use crate::{Error, atomic_file};
 use std::collections::BTreeSet;
@@ -23,24 +23,34 @@ pub fn write_folder(
     all: &[ExperimentResult<'_>],
     made: Vec<Fact>,
 ) -> Result<(), Error> {
+    copy_inputs(folder, all)?;
+    atomic_file::write(&folder.join("results.json"), |to| result::json(all, to))?;
+    atomic_file::write(&folder.join("results.csv"), |to| csv(all, to))?;
+    atomic_file::write(&folder.join(PAGE), |to| {
+        whimbrel_report::html(&page(all, made, Times::Shown), to)
+    })
+}
+
+/// Writes the files that were run below `experiments/`; returns their paths in the folder.
+pub(super) fn copy_inputs(
+    folder: &Path,
+    all: &[ExperimentResult<'_>],
+) -> Result<BTreeSet<String>, Error> {
     let mut written = BTreeSet::new();
     for file in all.iter().flat_map(|result| result.files) {
         let Some(name) = &file.name else { continue };
+        let name = format!("experiments/{name}");
+        let path = folder.join(&name);
         if written.insert(name) {
-            let path = folder.join("experiments").join(name);
             fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(Error::writing(&path))?;
             atomic_file::replace(&path, |to| to.write_all(file.text.as_bytes()))?;
         }
     }
-    atomic_file::write(&folder.join("results.json"), |to| result::json(all, to))?;
-    atomic_file::write(&folder.join("results.csv"), |to| csv(all, to))?;
-    atomic_file::write(&folder.join(PAGE), |to| {
-        whimbrel_report::html(&page(all, made), to)
-    })
+    Ok(written)
 }
 
 /// Writes a line for each row.
-fn csv(all: &[ExperimentResult<'_>], to: impl Write) -> io::Result<()> {
+pub(super) fn csv(all: &[ExperimentResult<'_>], to: impl Write) -> io::Result<()> {
     let mut lines = csv::Writer::from_writer(to);
     lines.write_record([
         "id",

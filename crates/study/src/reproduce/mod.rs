@@ -1,5 +1,6 @@
 //! The papers' experiments, run again and compared with the papers' numbers.
 
+mod artifact;
 mod folder;
 mod group;
 mod page;
@@ -7,6 +8,7 @@ mod result;
 mod task;
 mod words;
 
+pub use artifact::{MANIFEST, write_artifact};
 pub use folder::{PAGE, write_folder};
 pub use result::{ExperimentResult, Reproduced, ResultRow, by_paper, json, paper_title};
 pub use task::Task;
@@ -54,7 +56,8 @@ pub struct Plan {
     pub tasks: Vec<Task>,
     /// Known run times of scenarios in seconds, by their ids.
     pub expected: BTreeMap<String, f64>,
-    seeds: Option<Setting>,
+    /// What overrides the seeds of the scenarios.
+    pub seeds: Option<Setting>,
     threads: Option<NonZeroUsize>,
 }
 

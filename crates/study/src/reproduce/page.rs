@@ -7,8 +7,17 @@ use whimbrel_cc::registry::Code;
 use whimbrel_experiment::{Asks, ClaimVerdict, Count};
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
+/// Whether the page has what differs from run to run: run times and dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// It has.
+    Shown,
+    /// It does not.
+    LeftOut,
+}
+
 /// The page; `made` says how the results were made.
-pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>) -> Report {
+pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>, times: Times) -> Report {
     let (title, summary) = match all {
         [one] => (format!("{}, reproduced", one.id), String::new()),
         _ => ("The papers' figures, reproduced".to_owned(), summary(all)),
@@ -17,7 +26,7 @@ pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>) -> Report {
         title,
         summary,
         made,
-        sections: all.iter().map(section).collect(),
+        sections: all.iter().map(|result| section(result, times)).collect(),
     }
 }
 
@@ -31,7 +40,7 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
     let rows = || of_papers().flat_map(|one| &one.rows).map(|row| &row.row);
     format!(
         "Of {} claims of papers, {} hold, {} hold in part, {} do not hold, and {} contradict \
-         themselves. Right are {} of \
+         themselves; the others are undecided, or cannot be decided. Right are {} of \
          the papers' numbers and {} of their orders. Beyond the papers there are {} more claims.",
         of_papers().count(),
         count(ClaimVerdict::Holds),
@@ -44,7 +53,7 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
     )
 }
 
-fn section(result: &ExperimentResult<'_>) -> Section {
+fn section(result: &ExperimentResult<'_>, times: Times) -> Section {
     let (heads, right, lines) = rows(&result.rows);
     let column = |(name, number): (String, bool)| Column { name, number };
     let names = [
@@ -70,7 +79,7 @@ fn section(result: &ExperimentResult<'_>) -> Section {
         title: result.id.to_owned(),
         group: paper_title(result.paper, result.beyond),
         text: note.into_iter().collect(),
-        facts: facts(result),
+        facts: facts(result, times),
         finding: Some(Finding {
             place: result.place.to_owned(),
             claim: result.claim.to_owned(),
@@ -89,14 +98,16 @@ fn section(result: &ExperimentResult<'_>) -> Section {
     }
 }
 
-fn facts(result: &ExperimentResult<'_>) -> Vec<Fact> {
+fn facts(result: &ExperimentResult<'_>, times: Times) -> Vec<Fact> {
     let settings = result.experiment.settings().into_iter();
     let mut facts: Vec<Fact> = settings
         .map(|(name, value)| Fact::new(name, value))
         .collect();
-    facts.push(Fact::new("run time", duration(result.seconds)));
-    if let Some(at) = result.cached {
-        facts.push(Fact::new("run at", when(at)));
+    if times == Times::Shown {
+        facts.push(Fact::new("run time", duration(result.seconds)));
+        if let Some(at) = result.cached {
+            facts.push(Fact::new("run at", when(at)));
+        }
     }
     facts.push(Fact::new(
         "to run it again",

@@ -127,3 +127,48 @@ fn files_are_printed_with_their_paths() {
     let sim = command().arg("sim").arg(piped).output();
     stdout(&sim.expect("the command runs"));
 }
+
+/// All files of a folder and the folders below it, by path.
+fn files(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("below").display();
+                found.insert(name.to_string(), fs::read(&path).expect("a file"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_second_run_writes_the_same_artifact() {
+    let place = Place::new();
+    let shared = format!("{EXPERIMENT}{SCENARIO}");
+    place.write("paper/fig-2.toml", &shared);
+    let folders = [place.at("first"), place.at("second")];
+    for (folder, threads) in folders.iter().zip(["1", "2"]) {
+        let folder = folder.to_str().expect("UTF-8");
+        place.run(&["--artifact", folder, "--again", "--threads", threads]);
+    }
+    let [first, second] = folders.map(|folder| files(&folder));
+    assert_eq!(first, second);
+    let manifest: Value = serde_json::from_slice(&first["artifact.json"]).expect("JSON");
+    let hashes = manifest["blake3"].as_object().expect("an object");
+    assert_eq!(hashes.len() + 1, first.len(), "each other file is listed");
+    for (name, hash) in hashes {
+        assert_eq!(*hash, blake3::hash(&first[name]).to_string(), "{name}");
+    }
+    let runs = &manifest["scenarios"]["paper/fig-2"];
+    assert!(!runs["seeds"].as_array().expect("a list").is_empty());
+    // Another seed is another artefact.
+    let other = place.at("other");
+    let folder = other.to_str().expect("UTF-8");
+    place.run(&["--artifact", folder, "--seeds", "2"]);
+    assert_ne!(files(&other)["results.json"], first["results.json"]);
+}
