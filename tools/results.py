@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the results of `whimbrel reproduce --json` into docs and experiments.
 
-The files are docs/results.md, the summary in README.md, experiments/seconds.toml, and the verdicts
-in the tables of the papers' pages in docs.
+The files are docs/results.md, the summary in README.md, experiments/seconds.toml, and in the papers'
+pages in docs the cells with what was measured and with the verdicts, and marked numbers.
 
 tools/results.py results.json --version "whimbrel 0.1.0" [--only-seconds]
 """
@@ -16,6 +16,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- summary: written by `make results` -->", "<!-- /summary -->"
 VERDICTS = ["holds", "in part", "does not hold", "contradicts itself"]
+CONTRADICTS, UNDECIDABLE, UNDECIDED = VERDICTS[-1], "cannot be decided", "undecided"
 KINDS = ["number", "order"]
 # In the label of a row whose number a paper took from measurements on the Internet.
 LIVE = "(a live path)"
@@ -52,6 +53,7 @@ def right(results, kind):
 
 def summary_line(first, results):
     counts = [sum(result["verdict"] == verdict for result in results) for verdict in VERDICTS]
+    counts.append(len(results) - sum(counts))
     seconds = sum(seconds_by_scenario(results).values())
     kinds = [right(results, kind) for kind in KINDS]
     cells = [cell(first), str(len(results)), *map(str, counts), *kinds, f"{seconds:.0f}"]
@@ -76,7 +78,7 @@ def summary(results, folder):
     cannot = sum(
         row["asks"] == "number"
         and row["right"] is not True
-        and (result["verdict"] == VERDICTS[-1] or LIVE in row["label"])
+        and (result["verdict"] in (CONTRADICTS, UNDECIDABLE) or LIVE in row["label"])
         for result in of_papers
         for row in result["rows"]
     )
@@ -84,13 +86,17 @@ def summary(results, folder):
         f"Of the papers' numbers {numbers} came out, and of their orders (one is above another)",
         f"{orders}; {undecided} more are undecided. Of the numbers that did not, {cannot} cannot: "
         "they belong to",
-        "claims that contradict themselves, or were measured on live paths. Settings are those of "
-        "the",
-        "papers' own simulators where a paper names one, and are stated in each experiment.",
+        "claims that contradict themselves or cannot be decided, or were measured on live paths. A "
+        "claim",
+        "holds if every row is right and decided. Each number of a paper counts once; what a "
+        "setting was",
+        "fitted to does not count. Settings are those of the papers' own simulators where a paper "
+        "names one;",
+        "each experiment states its departures.",
         "",
-        "| paper | claims | hold | in part | do not hold | contradict themselves | numbers "
-        "| orders | seconds |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| paper | claims | hold | in part | do not hold | contradict themselves | undecided "
+        "| numbers | orders | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for (name, paper, beyond), group in groups(results).items():
         page = PAGES.get(name, f"{name}.md")
@@ -146,23 +152,96 @@ def replace_summary(text, table):
     return re.sub(pattern, lambda _: f"{BEGIN}\n{table}\n{END}", text, flags=re.S)
 
 
-def with_verdicts(text, results):
-    """A paper's page with the present verdicts: those of a line belong to its links to experiments,
-    in order.
+def value(row):
+    """A measured value, as the pages show it: about three digits."""
+    if row["measured"] is None:
+        return "no value"
+    size = abs(row["measured"])
+    decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 else 4
+    text = f"{row['measured']:.{decimals}f}"
+    return re.sub(r"\.?0+$", "", text) if "." in text else text
+
+
+def common(lists):
+    """How many items all lists have in common at their beginning."""
+    count = 0
+    while all(len(items) > count for items in lists) and len({x[count] for x in lists}) == 1:
+        count += 1
+    return count
+
+
+def measured(result):
+    """What was measured for the rows that expect something: `CERL over: a 1, b 2 %`."""
+    rows = [row for row in result["rows"] if row["asks"] != "nothing"]
+    groups = []
+    for row in rows:
+        key = (row["unit"], row["label"].split()[:2])
+        if groups and groups[-1][0] == key:
+            groups[-1][1].append(row)
+        else:
+            groups.append((key, [row]))
+    parts = []
+    for (unit, _), group in groups:
+        labels = [row["label"].split() for row in group]
+        if len(group) == 1:
+            parts.append(f"{group[0]['label']}: {value(group[0])} {unit}".strip())
+            continue
+        first = common(labels)
+        last = common([label[first:][::-1] for label in labels])
+        inner = [" ".join(label[first : len(label) - last]) for label in labels]
+        tail = ["…", *labels[0][len(labels[0]) - last :]] if last else []
+        head = " ".join([*labels[0][:first], *tail])
+        items = ", ".join(f"{i} {value(row)}".strip() for i, row in zip(inner, group))
+        parts.append(f"{head}: {items} {unit}".removeprefix(": ").strip())
+    return cell("; ".join(parts))
+
+
+# A number that a page repeats: <!-- cerl/fig-4.2: NewReno at 1 % -->0.73<!-- /value -->.
+REPEATED = re.compile(r"(<!-- ([\w-]+/[\w.-]+): (.*?) -->).*?(<!-- /value -->)")
+
+
+def with_values(text, results):
+    """A page in which the numbers that it repeats are those of the results."""
+    rows = {(one["id"], row["label"]): row for one in results for row in one["rows"]}
+    known = {one["id"] for one in results}
+
+    def repeated(match):
+        begin, name, label, end = match.groups()
+        if name not in known:
+            return match.group()
+        if (name, label) not in rows:
+            raise SystemExit(f"{name} has no row `{label}`, which a page repeats")
+        row = rows[name, label]
+        deviation = row["measured_stddev"]
+        text = value(row)
+        if deviation is not None and row["measured"] is not None:
+            decimals = len(text.partition(".")[2])
+            text += f" ± {deviation:.{decimals}f}"
+        return begin + text + end
+
+    return REPEATED.sub(repeated, text)
+
+
+def with_results(text, results):
+    """A paper's page with the present results. In a line of a table with links to experiments, the
+    last cell has their verdicts, in order, and the third what was measured.
     """
-    present = {}
-    for result in results:
-        decided = [row["right"] for row in result["rows"] if row["right"] is not None]
-        present[result["id"]] = f"{result['verdict']} ({sum(decided)} of {len(decided)})"
-    known = "|".join([*VERDICTS, "undecided"])
-    verdict = re.compile(rf"\b(?:{known}) \(\d+ of \d+\)")
+    by_id = {result["id"]: result for result in results}
+
+    def verdict(result):
+        expected = [row["right"] for row in result["rows"] if row["asks"] != "nothing"]
+        return f"{result['verdict']} ({sum(map(bool, expected))} of {len(expected)})"
 
     def line_with(line):
         ids = re.findall(r"\]\(\.\./experiments/(\S+?)\.toml\)", line)
-        ids = [name for name in ids if name in present]
-        if not line.startswith("|") or len(verdict.findall(line)) != len(ids):
+        cells = [part.strip() for part in re.split(r"(?<!\\)\|", line.strip()[1:-1])]
+        known = ids and all(name in by_id for name in ids)
+        if not line.startswith("| ") or len(cells) != 5 or not known:
             return line
-        return verdict.sub(lambda _: present[ids.pop(0)], line)
+        found = [by_id[name] for name in ids]
+        cells[2] = ". ".join(map(measured, found))
+        cells[4] = ", ".join(map(verdict, found))
+        return "| " + " | ".join(cells) + " |"
 
     return "\n".join(map(line_with, text.split("\n")))
 
@@ -186,7 +265,7 @@ def main():
     for page_of_paper in [ROOT / "docs" / PAGES.get(name, f"{name}.md") for name in folders]:
         if page_of_paper.exists():
             text = page_of_paper.read_text()
-            page_of_paper.write_text(with_verdicts(text, results))
+            page_of_paper.write_text(with_values(with_results(text, results), results))
 
 
 if __name__ == "__main__":
