@@ -221,7 +221,7 @@ fn mistakes_name_file_line_key_and_the_nearest_word() {
             "a.toml:9: experiment.row.from: applies only to measures that can be restricted to a part of the run: `total goodput`, \
              `mean flow goodput`, `total throughput`, `mean flow throughput`, `transmitted`, `delivered`, `sending rate`, \
              `share`, `jain`, `weighted fairness`, `convergence time`, `mean cwnd`, `greatest cwnd`, `least cwnd`, `mean ack spacing`, \
-             `ack spacing jitter`, `recovery time`, `share recovery time`, `refill`",
+             `ack spacing jitter`, `recovery time`, `share recovery time`, `refill`, `rate refill`",
         ),
         (
             row("label = \"\"\nfrom = \"1 s\""),

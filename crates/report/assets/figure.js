@@ -345,7 +345,7 @@ class Figure {
       data.replaceWith(kept.clip, around);
       around.append(data);
     }
-    for (const mark of data.querySelectorAll('path')) {
+    for (const mark of data.querySelectorAll('path[transform]')) {
       mark.whole ??= /^translate\((\S+) (\S+)\) scale\(([^ )]+)\)$/.exec(mark.getAttribute('transform'));
       const [, mx, my, size] = mark.whole;
       mark.setAttribute('transform', `translate(${mx} ${my}) scale(${size / kx} ${size / ky})`);

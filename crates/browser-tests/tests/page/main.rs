@@ -496,7 +496,7 @@ async fn dragging_zooms_and_the_button_resets_the_zoom() {
     assert!(texts.iter().all(between), "{texts:?}");
     // Marks keep their shape: what stretches the panel shrinks them.
     let square: bool = chromium
-        .value("(() => { const { width, height } = document.querySelector('[id=\"demo/over-time\"] .plot.wide .data path').getBoundingClientRect(); return Math.abs(width - height) < 1.5; })()")
+        .value("(() => { const { width, height } = document.querySelector('[id=\"demo/over-time\"] .plot.wide .data path[transform]').getBoundingClientRect(); return Math.abs(width - height) < 1.5; })()")
         .await;
     assert!(square);
     chromium.run(&format!("{reset}.click()")).await;

@@ -61,6 +61,14 @@ fn curves(svg: &str, attribute: &str) -> usize {
         .count()
 }
 
+/// Number of marks with this attribute: they are put in their place by a transformation.
+fn marks(svg: &str, attribute: &str) -> usize {
+    svg.lines()
+        .filter(|line| line.starts_with("<path ") && line.contains(" transform="))
+        .filter(|line| line.contains(attribute))
+        .count()
+}
+
 /// The place of the text that is exactly this.
 fn place(svg: &str, text: &str) -> [f64; 2] {
     let end = format!(">{text}</text>");
@@ -144,12 +152,8 @@ fn a_logarithmic_axis_leaves_out_what_is_not_above_zero() {
     let points = vec![[0.0, 1.0], [0.001, 2.0], [0.1, 4.0]];
     let all = vec![series(Some("cubic"), "cubic", Form::MarkedLine, points)];
     let svg = drawn(panels(x, Axis::new("y", ""), all));
-    let marks = format!("fill=\"{}\"", style::style("cubic", 0).light);
-    assert_eq!(
-        curves(&svg, &marks),
-        3,
-        "two points and the legend's sample"
-    );
+    let fill = format!("fill=\"{}\"", style::style("cubic", 0).light);
+    assert_eq!(marks(&svg, &fill), 3, "two points and the legend's sample");
     let [a, b] = [place(&svg, "0.001"), place(&svg, "0.1")];
     let between = place(&svg, "0.01");
     assert!(
@@ -257,8 +261,8 @@ fn a_papers_numbers_are_hollow_and_ours_are_filled() {
     // 12.5 is not within 20 % of 10; nothing decides about the other.
     has(&svg, &[">\u{2717}<", ">?<"]);
     assert_eq!(count(&svg, "rect", "fill=\"#e3eee6\""), 2, "a band each");
-    assert_eq!(curves(&svg, "stroke=\"#ff5d10\""), 2, "hollow");
-    assert_eq!(curves(&svg, "fill=\"#ff5d10\""), 1, "filled");
+    assert_eq!(marks(&svg, "stroke=\"#ff5d10\""), 2, "hollow");
+    assert_eq!(marks(&svg, "fill=\"#ff5d10\""), 1, "filled");
     let svg = beside(vec![row("a", 0.1, Some(0.2)), row("b", 500.0, Some(400.0))]);
     has(&svg, &["logarithmic"]);
     let svg = beside(vec![

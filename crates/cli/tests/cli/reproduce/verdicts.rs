@@ -142,13 +142,13 @@ fn several_experiments_end_with_a_summary_by_paper() {
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    // experiments, hold, in part, do not hold, contradict, numbers, orders
+    // experiments, hold, in part, do not hold, contradict, undecided, numbers, orders
     for line in [
         &[
-            "other", "Another", "1", "0", "0", "1", "0", "0", "of", "0", "0", "of", "2",
+            "other", "Another", "1", "0", "0", "1", "0", "0", "0", "of", "0", "0", "of", "2",
         ][..],
         &[
-            "paper", "A", "paper", "2", "1", "0", "1", "0", "0", "of", "1", "3", "of", "3",
+            "paper", "A", "paper", "2", "1", "0", "1", "0", "0", "0", "of", "1", "3", "of", "3",
         ],
         &["all", "3", "1", "0", "2"],
         &[
