@@ -476,7 +476,8 @@ fn the_connections_of_a_cgroup_are_controlled_until_a_signal() {
     let (out, error) = run(
         folder.path(),
         &format!(
-            "\"$W\" tcp --controller newreno --cgroup {0} --json 2>$D/said &
+            ": >$D/said
+             \"$W\" tcp --controller newreno --cgroup {0} --json 2>$D/said &
              for i in $(seq 6000); do grep -q Ctrl-C $D/said && break; sleep 0.01; done
              (sh -c 'echo $PPID' >{0}/cgroup.procs; $T send 127.0.0.1 >$D/a)
              $T send 127.0.0.1 >$D/b
