@@ -4,6 +4,7 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/wifi-speed
 VENV := target/venv
 
+.PHONY: stacks
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
@@ -70,6 +71,10 @@ build: | cargo
 ## The same with all optional formats (Parquet).
 full: | cargo
 	cargo build --release --locked -p whimbrel-cli --features parquet
+
+## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks.
+stacks: | cargo
+	cargo build --release --locked -p whimbrel-stacks --features quinn,smoltcp
 
 ## The command to give to others, as target/dist/whimbrel: all formats, smallest and fastest, slow
 ## to build.

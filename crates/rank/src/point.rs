@@ -344,7 +344,7 @@ impl MatrixPoint {
     }
 
     /// For each flow of a run, in order, whether it is under test.
-    pub(crate) fn under_test(&self, point: &Point) -> Vec<bool> {
+    pub fn under_test(&self, point: &Point) -> Vec<bool> {
         let is_one = |name: Option<&str>| name.is_some_and(|n| self.flows.iter().any(|f| f == n));
         let flows = point.flows().into_iter();
         flows

@@ -7,7 +7,7 @@
 //! | `scenario/`, `network` | scenario files; what they become for the engine |
 //! | `engine/` | events, links, lookahead, observation; it knows no protocol |
 //! | `flow/` | the interface of a flow, and the list of kinds |
-//! | `tcp/`, `multipath/`, `aatp/`, `udp/` | the kinds of flows |
+//! | `tcp/`, `multipath/`, `aatp/`, `udp/`, `hosted` | the kinds of flows |
 //! | `streams/` | the data of a multipath connection: streams and messages |
 //! | `outcome`, `observe`, `path_capacity` | what a run reports, and what a path offers |
 //! | `session` | a run that is played step by step |
@@ -21,6 +21,8 @@ mod counters;
 mod engine;
 mod flow;
 mod fnv;
+mod hosted;
+mod in_flight;
 mod measure;
 mod multipath;
 mod network;
@@ -40,14 +42,15 @@ mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Messages, Nack, NamedLink,
-    Network, OnChannel, OnOff, Oracle, Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow,
-    TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Connection, Destination, Ecn, FlowSpec, ForgedNacks, Host,
+    HostCounters, HostState, LinkId, Messages, Nack, NamedLink, Network, OnChannel, OnOff, Oracle,
+    Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow, TcpSettings, Traffic, Transmit,
+    UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, Distribution, Distributions,
-    FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome,
-    NackCounts, Outcome, PathOutcome, StreamOutcome, Summary,
+    FlowOutcome, FlowSample, HostOutcome, LinkOutcome, LinkSample, LossCounts, LossEpisode,
+    MessageOutcome, NackCounts, Outcome, PathOutcome, StreamOutcome, Summary,
 };
 
 /// A hash of the source that determines what a run measures: the same source gives the same bits.

@@ -114,6 +114,8 @@ pub struct FlowOutcome {
     pub nacks: Option<NackCounts>,
     /// Further measurements of an AATP connection.
     pub aatp: Option<AatpOutcome>,
+    /// What the protocol stack that carried it reported, if it was not the simulator's own.
+    pub hosted: Option<HostOutcome>,
     /// Its messages, if it has any.
     pub messages: Option<MessageOutcome>,
     /// Its streams, if it has several streams or messages; otherwise empty.
@@ -237,6 +239,19 @@ pub struct LossEpisode {
     /// proved spurious. An episode that is followed by another before it is over ends with that
     /// one. `None`: not before the end of the run.
     pub ended: Option<Time>,
+}
+
+/// Further measurements of a connection of a protocol stack from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostOutcome {
+    /// From its start until the near end was connected. `None`: it never was.
+    pub handshake: Option<Duration>,
+    /// Packets that the sender took for lost; `None` if its stack does not report them.
+    pub lost: Option<u64>,
+    /// Those of them that no link had lost: at least so many were taken for lost by mistake.
+    pub needless: Option<u64>,
+    /// The connection ended before its time.
+    pub failed: bool,
 }
 
 /// Further measurements of an AATP connection.

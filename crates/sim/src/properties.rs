@@ -312,6 +312,7 @@ fn network() -> impl Strategy<Value = Network> {
                 }
             };
             FlowSpec {
+                host: None,
                 name: format!("flow {i}"),
                 routes: (0..if several { routes } else { 1 })
                     .map(&mut route)

@@ -14,6 +14,8 @@ pub(crate) enum Stream {
     Messages,
     /// A Wi-Fi channel, by channel.
     WifiChannel,
+    /// A protocol stack from outside, by flow.
+    Host,
 }
 
 impl Stream {
@@ -24,6 +26,7 @@ impl Stream {
             Self::Controller => 0x6c61_7700,
             Self::Messages => 0x6d65_7373,
             Self::WifiChannel => 0x7769_6669,
+            Self::Host => 0x686f_7374,
         }
     }
 

@@ -60,6 +60,7 @@ fn path(controller: &str, packets: u64) -> Network {
 
 fn flow(controller: &str, packets: u64) -> FlowSpec {
     FlowSpec {
+        host: None,
         name: "flow".to_owned(),
         routes: vec![Route {
             forward: vec![LinkId(0)],

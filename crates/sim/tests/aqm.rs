@@ -52,6 +52,7 @@ fn path(controller: &str, aqm: &str, flows: u64, segments: u64, recovery: Recove
         },
     };
     let flow = |i| FlowSpec {
+        host: None,
         name: format!("flow {i}"),
         routes: vec![Route {
             forward: vec![LinkId(0)],

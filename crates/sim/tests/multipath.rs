@@ -71,6 +71,7 @@ fn route(path: u32) -> Route {
 
 fn flow(controller: &str, size: Option<u64>, routes: Vec<Route>) -> FlowSpec {
     FlowSpec {
+        host: None,
         name: controller.to_owned(),
         routes,
         start: Time::ZERO,

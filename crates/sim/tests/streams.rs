@@ -47,6 +47,7 @@ fn network(controller: &str, streams: Streams) -> Network {
         channels: Vec::new(),
         destinations: Vec::new(),
         flows: vec![FlowSpec {
+            host: None,
             name: "flow".to_owned(),
             routes: vec![Route {
                 forward: vec![LinkId(0)],

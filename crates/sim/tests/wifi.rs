@@ -29,6 +29,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     };
     let ways = [vec![LinkId(0)], vec![LinkId(1)]];
     let flow = |(i, (traffic, forward)): (usize, &(Traffic, bool))| FlowSpec {
+        host: None,
         name: format!("flow {i}"),
         routes: vec![Route {
             forward: ways[usize::from(!forward)].clone(),

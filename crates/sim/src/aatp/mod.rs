@@ -12,9 +12,9 @@
 //! retransmission), [`sink`] (when a burst is over) and [`wire`] (the bytes).
 
 mod flow;
-mod in_flight;
 mod ledger;
 mod node;
+mod outbox;
 mod parts;
 mod sink;
 mod source;
@@ -23,12 +23,13 @@ mod wire;
 pub(crate) use node::Nodes;
 
 use crate::engine::packet::Packet;
+use crate::in_flight::InFlight;
 use crate::network::{AatpFlow, Network};
 use crate::observe::State;
 use crate::outcome::LossCounts;
 use crate::seed::Stream;
-use in_flight::{InFlight, Outbox};
 use node::Node;
+use outbox::Outbox;
 use sink::Sink;
 use source::Source;
 use whimbrel_units::{Bytes, Time};
@@ -49,7 +50,7 @@ pub(crate) struct Connection<'a> {
     lane: u32,
     source: Source,
     sink: Sink,
-    messages: InFlight,
+    messages: InFlight<Message>,
     lost: LossCounts,
     /// The state that was last reported to an observer.
     state: Option<State>,

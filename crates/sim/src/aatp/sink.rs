@@ -8,8 +8,8 @@
 //!
 //! The data is a file: packets count when they arrive, in any order.
 
-use super::in_flight::{Outbox, Writer};
 use super::node::Node;
+use super::outbox::{Outbox, Writer};
 use super::parts::parts;
 use super::wire::{
     AckOf, Data, ENDLESS, MAX_PARTS, Message, Open, Sack, Train, TrainReport, gaps_that_fit,

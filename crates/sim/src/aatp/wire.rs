@@ -62,7 +62,7 @@ pub(super) fn gaps_that_fit(packet: u32) -> usize {
 }
 
 /// A message of one connection.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) enum Message {
     /// Opens a connection.
     Open(Open),
@@ -75,6 +75,7 @@ pub(super) enum Message {
     Data(Data),
     Sack(Sack),
     Ack(AckOf),
+    #[default]
     Probe,
     ProbeAnswer,
     Close,

@@ -9,7 +9,7 @@ use crate::network::{Network, Traffic};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
 use crate::seed::Stream;
-use crate::{aatp, multipath, tcp, udp};
+use crate::{aatp, hosted, multipath, tcp, udp};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -24,6 +24,8 @@ pub(crate) enum AnyFlow<'a> {
     Multipath(Box<multipath::Connection<'a>>),
     /// An AATP connection.
     Aatp(Box<aatp::Connection<'a>>),
+    /// A connection of a protocol stack from outside.
+    Hosted(Box<hosted::Hosted<'a>>),
     /// A source of datagrams.
     Udp(Box<udp::Source>),
 }
@@ -32,6 +34,11 @@ impl<'a> AnyFlow<'a> {
     /// Flow `index` of a network, whose paths have these lanes.
     pub fn new(network: &'a Network, index: usize, lanes: &[u32]) -> Self {
         let spec = &network.flows[index];
+        if let Some(host) = &spec.host {
+            let seed = Stream::Host.seed(network.seed, index);
+            let hosted = hosted::Hosted::new(&**host, index as u32, spec.size(), seed);
+            return Self::Hosted(Box::new(hosted));
+        }
         match &spec.traffic {
             Traffic::Tcp(tcp) if spec.is_multipath() => Self::Multipath(Box::new(
                 multipath::Connection::new(network, index, lanes, tcp),
@@ -55,6 +62,7 @@ macro_rules! call {
             AnyFlow::Tcp(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
             AnyFlow::Multipath(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
             AnyFlow::Aatp(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
+            AnyFlow::Hosted(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
             AnyFlow::Udp(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
         }
     };
@@ -67,6 +75,7 @@ macro_rules! query {
             AnyFlow::Tcp(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
             AnyFlow::Multipath(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
             AnyFlow::Aatp(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
+            AnyFlow::Hosted(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
             AnyFlow::Udp(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
         }
     };
@@ -158,6 +167,7 @@ impl Flow<Shared> for AnyFlow<'_> {
             Self::Tcp(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Multipath(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Aatp(flow) => Flow::<Shared>::report(*flow, ended),
+            Self::Hosted(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Udp(flow) => Flow::<Shared>::report(*flow, ended),
         }
     }

@@ -3,6 +3,7 @@
 //! A scenario file ([`crate::scenario`]) is turned into this, and the engine runs it.
 
 mod aatp;
+mod host;
 mod nack;
 mod oracle;
 mod streams;
@@ -10,14 +11,16 @@ mod tcp;
 mod udp;
 
 pub use aatp::{AatpFlow, AatpSettings, Destination};
+pub use host::{Connection, Ecn, Host, HostCounters, HostState, Transmit};
 pub use nack::{ForgedNacks, Nack, Sequences};
 pub use oracle::Oracle;
 pub use streams::{Messages, Streams};
 pub use tcp::{Recovery, SsthreshFrom, TcpFlow, TcpSettings};
 pub use udp::{OnOff, UdpFlow};
 
+use std::sync::Arc;
 use whimbrel_net::{LinkSpec, Side, WifiSpec};
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::{Bytes, Duration, Time};
 
 /// Everything that one run needs, the seed included: it determines the outcome bit for bit.
 #[derive(Debug, Clone)]
@@ -88,13 +91,26 @@ pub struct FlowSpec {
     pub stop: Option<Time>,
     /// What it sends.
     pub traffic: Traffic,
+    /// The protocol stack that carries it instead of the simulator's own transport: it takes the
+    /// first route and the size from the rest, and nothing else. `None`: the simulator's own.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl FlowSpec {
+    /// How much it sends; endless when `None`.
+    pub(crate) fn size(&self) -> Option<Bytes> {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => tcp.size,
+            Traffic::Aatp(aatp) => aatp.size,
+            Traffic::Udp(_) => None,
+        }
+    }
+
     /// Whether a multipath connection schedules the data of its endpoints: one over several routes,
     /// with several streams or with messages. All other flows send bulk data in order.
     pub(crate) fn is_multipath(&self) -> bool {
         match &self.traffic {
+            _ if self.host.is_some() => false,
             Traffic::Tcp(tcp) => {
                 self.routes.len() > 1 || tcp.streams.count > 1 || tcp.streams.messages.is_some()
             }

@@ -73,6 +73,7 @@ impl Links<'_> {
             routes.push(Route { forward, backward });
         }
         FlowSpec {
+            host: None,
             name,
             routes,
             start: draw(form.start, starts),

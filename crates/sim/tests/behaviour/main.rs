@@ -82,6 +82,7 @@ fn path(segments: u64, recovery: Recovery) -> Network {
 
 fn flow(traffic: Traffic) -> FlowSpec {
     FlowSpec {
+        host: None,
         name: "flow".to_owned(),
         routes: vec![Route {
             forward: vec![LinkId(0)],

@@ -66,6 +66,7 @@ fn equal_flows_share_equally() {
     let first = network.flows[0].clone();
     network.flows = (0..4)
         .map(|i| FlowSpec {
+            host: None,
             start: at(137.0 * f64::from(i)),
             ..first.clone()
         })

@@ -28,8 +28,8 @@ mod report;
 mod send;
 mod set_up;
 
-use super::in_flight::{Outbox, Writer};
 use super::ledger::Ledger;
+use super::outbox::{Outbox, Writer};
 use super::payload;
 use super::wire::{AckOf, ENDLESS, Message};
 use crate::counters::SenderCounters;

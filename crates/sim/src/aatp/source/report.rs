@@ -2,8 +2,8 @@
 //! judged.
 
 use super::{Phase, Source};
-use crate::aatp::in_flight::Outbox;
 use crate::aatp::ledger::Burst;
+use crate::aatp::outbox::Outbox;
 use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::packet::Block;
 use crate::outcome::Truth;

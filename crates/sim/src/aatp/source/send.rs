@@ -1,8 +1,8 @@
 //! Bursts: their size, what they carry, and when each packet leaves.
 
 use super::Source;
-use crate::aatp::in_flight::Outbox;
 use crate::aatp::ledger::Burst;
+use crate::aatp::outbox::Outbox;
 use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, Message};
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_cc::burst_transport::{BurstPacket, Departures};

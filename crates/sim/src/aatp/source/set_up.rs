@@ -1,7 +1,7 @@
 //! Opening, packet trains, and closing.
 
 use super::{Phase, Source};
-use crate::aatp::in_flight::Outbox;
+use crate::aatp::outbox::Outbox;
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
 use whimbrel_cc::Bandwidth;
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};

@@ -1,52 +1,16 @@
-//! The messages of a connection that packets in flight carry, and how an end sends one.
+//! How an end sends a message.
 
 use super::wire::{IP_AND_UDP, Message};
 use crate::engine::packet::{Flags, Packet};
+use crate::in_flight::InFlight;
 use whimbrel_units::Time;
-
-/// The messages of packets in flight. A [`Packet`] has no room for one, so it carries its place
-/// here.
-#[derive(Debug, Default)]
-pub(super) struct InFlight {
-    messages: Vec<Message>,
-    free: Vec<u32>,
-}
-
-impl InFlight {
-    fn put(&mut self, message: Message) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.messages[place as usize] = message;
-                place
-            }
-            None => {
-                self.messages.push(message);
-                self.messages.len() as u32 - 1
-            }
-        }
-    }
-
-    /// The message that a packet carries.
-    pub fn get(&self, packet: &Packet) -> &Message {
-        &self.messages[packet.message() as usize]
-    }
-
-    /// Removes the message that a packet carried.
-    pub fn take(&mut self, packet: &Packet) -> Message {
-        self.free.push(packet.message());
-        std::mem::replace(
-            &mut self.messages[packet.message() as usize],
-            Message::Probe,
-        )
-    }
-}
 
 /// Collects what an end sends: packets, and the messages that they carry.
 pub(super) struct Outbox<'a> {
     /// Packets in the order in which they leave.
     pub packets: &'a mut Vec<Packet>,
     /// Their messages.
-    pub messages: &'a mut InFlight,
+    pub messages: &'a mut InFlight<Message>,
 }
 
 /// What all packets of one end of a connection have in common.

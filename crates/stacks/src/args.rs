@@ -1,0 +1,300 @@
+//! The flags.
+
+use crate::{league, show};
+use anyhow::{Context, Result};
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use whimbrel_net::Queue;
+use whimbrel_rank::{Aim, Class, Library, MatrixPoint, Version};
+use whimbrel_sim::scenario::{Flow, Run as RunSpec, Written};
+use whimbrel_stacks::application::{Application, Pauses};
+use whimbrel_stacks::catalog::Sender;
+use whimbrel_stacks::play::{self, Played, Task};
+use whimbrel_study::path::{self as study, fraction};
+use whimbrel_units::{Duration, Probability, Rate};
+
+/// The name of the flow under test on a path from flags.
+const TESTED: &str = "tested";
+
+/// Run protocol stacks of others on a simulated path
+///
+/// Each stack sends data over the same link with the same losses, in virtual time: its own code,
+/// without a socket. A sender is a stack and one of its controllers, such as `quinn:cubic`.
+#[derive(clap::Parser)]
+#[command(
+    name = "whimbrel-stacks",
+    version,
+    after_help = "\
+Examples:
+  whimbrel-stacks --list
+  whimbrel-stacks
+  whimbrel-stacks all:cubic --loss 0.1% --seeds 3
+  whimbrel-stacks quinn sim:bbr whimbrel-quic:whimbrel --rate 100Mbit/s
+  whimbrel-stacks --points a01,c03,d01 --json
+  whimbrel-stacks quinn:bbr --app-rate 2Mbit/s --pauses '2 s:3 s'
+  whimbrel-stacks noq:bbr3 --windows windows.csv
+
+Columns: `goodput` is data delivered per second of the run, in Mbit/s, and
+`of ideal` the same over what an ideal sender delivers; `queue` the mean wait in
+queues; `lost` the packets that the path lost, of those sent; `spurious` the
+packets that the sender took for lost, and no link had lost, of those sent;
+`hand` the time of the handshake; `cpu` the CPU time of both ends and of the
+simulator for a packet. `-`: the stack does not report it."
+)]
+pub struct Args {
+    /// Senders: `STACK`, `STACK:CONTROLLER`, `all`, or `all:FAMILY` (newreno, cubic, bbr)
+    #[arg(value_name = "SENDER")]
+    senders: Vec<String>,
+    /// Rate of the bottleneck
+    #[arg(long, default_value = "20 Mbit/s", conflicts_with = "rate_trace")]
+    rate: Rate,
+    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format; it repeats
+    #[arg(long, value_name = "FILE")]
+    rate_trace: Option<PathBuf>,
+    /// Base RTT, without queueing
+    #[arg(long, default_value = "40 ms", value_parser = flag::<Duration>("--rtt"))]
+    rtt: Written<Duration>,
+    /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`, `unlimited`
+    #[arg(long, default_value = "1 bdp", value_parser = flag::<Queue>("--queue"))]
+    queue: Written<Queue>,
+    /// Random loss of data packets
+    #[arg(long, default_value = "0 %", value_parser = fraction)]
+    loss: Probability,
+    /// List stacks, versions and controllers
+    #[arg(long)]
+    list: bool,
+    /// Length of a run on a path from flags, in simulated time
+    #[arg(long, default_value = "30 s", value_parser = flag::<Duration>("--duration"))]
+    duration: Written<Duration>,
+    /// Number of runs of each sender, with the seeds from 1
+    #[arg(long, default_value = "1", value_name = "N")]
+    seeds: u32,
+    /// Points of the matrix of `whimbrel rank` instead of a path from flags
+    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    points: Vec<String>,
+    /// A folder of points instead of the matrix
+    #[arg(long, value_name = "DIR", requires = "points")]
+    matrix: Option<PathBuf>,
+    /// The application writes at this rate instead of as fast as it can
+    #[arg(long, value_name = "RATE")]
+    app_rate: Option<Rate>,
+    /// The application writes for a while, then pauses, over and over: `2 s:3 s`
+    #[arg(long, value_name = "ON:OFF", value_parser = pauses)]
+    pauses: Option<Pauses>,
+    /// Print JSON: `{runs: [{stack, version, controller, goodput_bps, ...}]}`
+    #[arg(long)]
+    json: bool,
+    /// Write each sender's window over time to this file, as CSV
+    #[arg(long, value_name = "FILE", conflicts_with = "points")]
+    windows: Option<PathBuf>,
+    /// Write the results into this Markdown page, between its marks
+    #[arg(long, value_name = "FILE.md")]
+    report: Option<PathBuf>,
+    /// Number of threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Args {
+    /// Does what they ask for.
+    ///
+    /// # Errors
+    /// The first mistake in them.
+    pub fn run(&self) -> Result<()> {
+        if self.list {
+            print!("{}", show::list());
+            return Ok(());
+        }
+        let points = self.paths()?;
+        let senders = self.senders()?;
+        let application = Application {
+            rate: self.app_rate,
+            pauses: self.pauses,
+        };
+        let seeds = RunSpec::seeds(&Written::of("--seeds", self.seeds))?;
+        let sample = self.windows.is_some().then(|| Duration::from_millis(50));
+        let mut tasks = Vec::new();
+        for point in &points {
+            for sender in &senders {
+                tasks.extend(seeds.iter().map(|&seed| Task {
+                    point,
+                    sender: sender.clone(),
+                    seed,
+                    application,
+                    sample,
+                }));
+            }
+        }
+        let played = self.play(&tasks)?;
+        if let Some(file) = &self.windows {
+            write(file, &show::windows(&played))?;
+        }
+        if let Some(file) = &self.report {
+            let table = self.league(&points, &senders, &played)?;
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            let page = show::replace(&text, &table)
+                .with_context(|| format!("{} has no marks for results", file.display()))?;
+            write(file, &page)?;
+        }
+        if self.json {
+            println!("{}", show::json(&played)?);
+        } else {
+            print!("{}", show::table(&played));
+        }
+        Ok(())
+    }
+
+    fn play(&self, tasks: &[Task<'_>]) -> Result<Vec<Played>> {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = self.threads.map_or(cores, NonZeroUsize::get);
+        let done = AtomicUsize::new(0);
+        let seen = std::io::stderr().is_terminal();
+        let played = play::play(tasks, threads, |_| {
+            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if seen {
+                eprint!("\r{n} of {} runs", tasks.len());
+            }
+        })?;
+        if seen {
+            eprintln!();
+        }
+        Ok(played)
+    }
+
+    /// The league of these senders, with the scores of the matrix.
+    fn league(
+        &self,
+        points: &[MatrixPoint],
+        senders: &[Sender],
+        played: &[Played],
+    ) -> Result<String> {
+        let names = league::references(points);
+        let mut tasks = Vec::new();
+        for point in points {
+            for name in &names {
+                let reference = Sender::all_of(&format!("sim:{name}"))?;
+                for seed in RunSpec::seeds(&Written::of("--seeds", self.seeds))? {
+                    tasks.extend(reference.iter().map(|sender| Task {
+                        point,
+                        sender: sender.clone(),
+                        seed,
+                        application: Application::default(),
+                        sample: None,
+                    }));
+                }
+            }
+        }
+        let references = self.play(&tasks)?;
+        Ok(league::markdown(points, senders, played, &references))
+    }
+
+    fn senders(&self) -> Result<Vec<Sender>> {
+        let names = match self.senders.as_slice() {
+            [] => &["all".to_owned()],
+            some => some,
+        };
+        let mut all: Vec<Sender> = Vec::new();
+        for name in names {
+            for sender in Sender::all_of(name)? {
+                if !all.contains(&sender) {
+                    all.push(sender);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn paths(&self) -> Result<Vec<MatrixPoint>> {
+        if self.points.is_empty() {
+            return Ok(vec![self.path_from_flags()?]);
+        }
+        let library = match &self.matrix {
+            None => Library::matrix(Version::Two)?,
+            Some(folder) => Library::folder(folder)?,
+        };
+        let find = |id: &String| {
+            let found = library.points.iter().find(|point| point.id == *id);
+            found.cloned().with_context(|| {
+                let ids: Vec<&str> = library.points.iter().map(|p| p.id.as_str()).collect();
+                format!("no point `{id}`; there are {}", ids.join(", "))
+            })
+        };
+        self.points.iter().map(find).collect()
+    }
+
+    fn path_from_flags(&self) -> Result<MatrixPoint> {
+        let recorded = self.rate_trace.as_ref();
+        let path = study::Path {
+            rate: match recorded {
+                None => vec![Written::new("--rate", self.rate, self.rate.to_string())],
+                Some(_) => Vec::new(),
+            },
+            rate_trace: recorded.map(|file| {
+                let text = file.display().to_string();
+                Written::new("--rate-trace", file.clone(), text)
+            }),
+            back_trace: None,
+            rtt: vec![self.rtt.clone()],
+            queue: vec![self.queue.clone()],
+            loss: vec![Written::new("--loss", self.loss, self.loss.to_string())],
+        };
+        let lost = self.loss.get();
+        let mut spec = path.scenario()?;
+        let mut flow = Flow::new(Written::parse("controller", "cubic")?);
+        flow.name = Some(TESTED.to_owned());
+        spec.flows.push(flow);
+        spec.run.duration = self.duration.clone();
+        let aim = Aim::Fill {
+            goal: 0.95,
+            queue: 1.0,
+            lost,
+            taken: 0.0,
+            overflow: None,
+        };
+        let claim = path.words().join(", ");
+        Ok(MatrixPoint::new(
+            "path",
+            Class::A,
+            &claim,
+            aim,
+            &self.rtt,
+            &[TESTED],
+            spec,
+        )?)
+    }
+}
+
+/// Reads the value of a flag with this name.
+fn flag<T>(name: &'static str) -> impl Fn(&str) -> Result<Written<T>, T::Err> + Clone
+where
+    T: FromStr,
+    T::Err: std::error::Error,
+{
+    move |text| Ok(Written::new(name, text.parse()?, text.trim()))
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn pauses(text: &str) -> Result<Pauses, String> {
+    let parts = text.split_once(':');
+    let (on, off) = parts.ok_or("write two times: `2 s:3 s`")?;
+    let parse = |text: &str| {
+        text.trim()
+            .parse::<Duration>()
+            .map_err(|error| error.to_string())
+    };
+    let pauses = Pauses {
+        on: parse(on)?,
+        off: parse(off)?,
+    };
+    if pauses.off.is_zero() {
+        return Err("the pause must be longer than zero".to_owned());
+    }
+    Ok(pauses)
+}

@@ -1,0 +1,273 @@
+//! The stacks that this build has, their versions and their controllers.
+
+use crate::endpoint::Endpoint;
+use std::fmt;
+
+/// Makes both ends of a connection with a controller; `None` if there is no such controller.
+type Connect = fn(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]>;
+
+/// A protocol stack.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Its own controllers, by the names that it gives them. Those of this project's stacks: the
+    /// ones that are compared when none is named.
+    pub controllers: &'static [&'static str],
+    /// What it is, in a few words.
+    pub summary: &'static str,
+    connect: Carrier,
+}
+
+/// What carries a connection.
+#[derive(Clone, Copy)]
+enum Carrier {
+    /// A stack from outside.
+    Foreign(Connect),
+    /// The simulator's TCP.
+    Simulator,
+}
+
+/// This project's algorithms that a comparison has unless others are named: the ones that other
+/// stacks have too, and its own.
+const OURS: &[&str] = &["newreno", "cubic", "bbr", "bbr3", "whimbrel"];
+
+/// The version of this project.
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// All stacks of this build.
+pub const STACKS: &[Stack] = &[
+    Stack {
+        name: "sim",
+        version: OWN_VERSION,
+        controllers: OURS,
+        summary: "the simulator's TCP: SACK, RACK, as Linux",
+        connect: Carrier::Simulator,
+    },
+    Stack {
+        name: "whimbrel-quic",
+        version: OWN_VERSION,
+        controllers: OURS,
+        summary: "this project's algorithms on noq-proto 1.4.0",
+        connect: Carrier::Foreign(crate::stack::noq::connect_whimbrel),
+    },
+    Stack {
+        name: "noq",
+        version: "1.4.0",
+        controllers: &["newreno", "cubic", "bbr3"],
+        summary: "noq-proto, QUIC",
+        connect: Carrier::Foreign(crate::stack::noq::connect),
+    },
+    #[cfg(feature = "quinn")]
+    Stack {
+        name: "quinn",
+        version: "0.11.19",
+        controllers: &["newreno", "cubic", "bbr"],
+        summary: "quinn-proto, QUIC",
+        connect: Carrier::Foreign(crate::stack::quinn::connect),
+    },
+    #[cfg(feature = "smoltcp")]
+    Stack {
+        name: "smoltcp",
+        version: "0.14.0",
+        controllers: &["reno", "cubic", "none"],
+        summary: "TCP for small devices, without SACK",
+        connect: Carrier::Foreign(crate::stack::smoltcp::connect),
+    },
+];
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
+}
+
+/// A stack with one of its controllers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    stack: &'static str,
+    /// The controller.
+    pub controller: String,
+}
+
+/// A name that denotes no sender.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownSender {
+    /// There is no such stack.
+    #[error("unknown stack `{name}`; this build has {known}")]
+    Stack {
+        /// The name.
+        name: String,
+        /// The stacks of this build.
+        known: String,
+    },
+    /// The stack has no such controller.
+    #[error("{stack} has no controller `{name}`; it has {known}")]
+    Controller {
+        /// The stack.
+        stack: &'static str,
+        /// The name.
+        name: String,
+        /// Those that it has.
+        known: String,
+    },
+}
+
+impl Sender {
+    /// The senders that a name denotes: `quinn` (all of its controllers), `quinn:cubic`,
+    /// `all:cubic` (every stack that has it, with `reno` for `newreno` where it is called so), or
+    /// `all`.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn all_of(name: &str) -> Result<Vec<Self>, UnknownSender> {
+        let (stack, controller) = match name.split_once(':') {
+            Some((stack, controller)) => (stack, Some(controller)),
+            None => (name, None),
+        };
+        let all = |stack: &Stack| -> Vec<Self> {
+            let controllers = stack.controllers.iter();
+            controllers.map(|name| stack.sender(name)).collect()
+        };
+        if stack == "all" {
+            let every = STACKS.iter().flat_map(all);
+            let found: Vec<Self> = match controller {
+                None => every.collect(),
+                Some(family) => every.filter(|sender| sender.family() == family).collect(),
+            };
+            if found.is_empty() {
+                return Err(UnknownSender::Controller {
+                    stack: "no stack",
+                    name: controller.unwrap_or_default().to_owned(),
+                    known: "newreno, cubic, bbr, ...".to_owned(),
+                });
+            }
+            return Ok(found);
+        }
+        let Some(known) = STACKS.iter().find(|known| known.name == stack) else {
+            let names: Vec<&str> = STACKS.iter().map(|stack| stack.name).collect();
+            return Err(UnknownSender::Stack {
+                name: stack.to_owned(),
+                known: names.join(", "),
+            });
+        };
+        match controller {
+            None => Ok(all(known)),
+            Some(name) if known.has(name) => Ok(vec![known.sender(name)]),
+            Some(name) => Err(UnknownSender::Controller {
+                stack: known.name,
+                name: name.to_owned(),
+                known: known.controllers.join(", "),
+            }),
+        }
+    }
+
+    /// The stack.
+    pub fn stack(&self) -> Stack {
+        let mut all = STACKS.iter();
+        let own = all.find(|stack| stack.name == self.stack);
+        // A sender is made from an entry of the list.
+        *own.unwrap_or(&STACKS[0])
+    }
+
+    /// Whether the simulator's own transport carries it.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.stack().connect, Carrier::Simulator)
+    }
+
+    /// The algorithm's family, by which stacks are compared: `newreno`, `cubic` or `bbr`; another
+    /// controller is a family of its own.
+    pub fn family(&self) -> &str {
+        match self.controller.as_str() {
+            "reno" | "newreno" => "newreno",
+            "bbr" | "bbr2" | "bbr3" => "bbr",
+            other => other,
+        }
+    }
+
+    /// Both ends of a connection. `None` for the simulator's own transport.
+    pub(crate) fn connect(&self, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
+        match self.stack().connect {
+            Carrier::Foreign(connect) => connect(&self.controller, seed),
+            Carrier::Simulator => None,
+        }
+    }
+}
+
+impl fmt::Display for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}:{}", self.stack, self.controller))
+    }
+}
+
+impl Stack {
+    fn sender(&self, controller: &str) -> Sender {
+        Sender {
+            stack: self.name,
+            controller: controller.to_owned(),
+        }
+    }
+
+    fn has(&self, controller: &str) -> bool {
+        let listed = self.controllers.contains(&controller);
+        listed || self.version == OWN_VERSION && is_ours(controller)
+    }
+}
+
+/// Whether this project has an algorithm of this name, parameters included, that needs no reports
+/// on bursts.
+fn is_ours(controller: &str) -> bool {
+    controller
+        .parse::<whimbrel_cc::Spec>()
+        .is_ok_and(|spec| !spec.entry().is_fed_bursts())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_denote_senders() {
+        let names = |name: &str| -> Vec<String> {
+            let all = Sender::all_of(name).expect(name);
+            all.iter().map(Sender::to_string).collect()
+        };
+        assert_eq!(names("sim:cubic+cerl"), ["sim:cubic+cerl"]);
+        assert_eq!(names("sim").len(), OURS.len());
+        assert!(names("all").contains(&"sim:whimbrel".to_owned()));
+        assert!(names("all:cubic").contains(&"sim:cubic".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let error = Sender::all_of("mvfst").expect_err("not there").to_string();
+        assert!(
+            error.contains("`mvfst`") && error.contains("sim"),
+            "{error}"
+        );
+        let error = Sender::all_of("sim:cubik")
+            .expect_err("unknown")
+            .to_string();
+        assert!(
+            error.contains("cubik") && error.contains("cubic"),
+            "{error}"
+        );
+    }
+
+    /// The versions that results name are those that were compiled.
+    #[test]
+    fn versions_are_those_of_the_lock_file() {
+        let lock = include_str!("../../../Cargo.lock");
+        for stack in STACKS.iter().filter(|stack| stack.version != OWN_VERSION) {
+            let package = match stack.name {
+                "quinn" => "quinn-proto",
+                "noq" => "noq-proto",
+                name => name.split('-').next().unwrap_or(name),
+            };
+            let entry = format!("name = \"{package}\"\nversion = \"{}\"", stack.version);
+            assert!(lock.contains(&entry), "{entry}");
+        }
+    }
+}

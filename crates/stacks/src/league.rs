@@ -1,0 +1,92 @@
+//! The league: senders by the scores of the matrix, as Markdown.
+
+use crate::show::mean;
+use std::collections::BTreeMap;
+use whimbrel_rank::{League, Library, MatrixPoint, Runs};
+use whimbrel_stacks::catalog::Sender;
+use whimbrel_stacks::play::Played;
+
+/// The simulator's algorithms whose results the scores at these points are relative to.
+pub fn references(points: &[MatrixPoint]) -> Vec<String> {
+    let mut names = vec!["cubic".to_owned(), "bbr".to_owned()];
+    for neighbour in points.iter().filter_map(|point| point.neighbour.clone()) {
+        if !names.contains(&neighbour) {
+            names.push(neighbour);
+        }
+    }
+    names
+}
+
+/// The league, and a table with the efficiency of each sender at each point.
+pub fn markdown(
+    points: &[MatrixPoint],
+    senders: &[Sender],
+    played: &[Played],
+    references: &[Played],
+) -> String {
+    let mut runs = Runs::default();
+    for Played { run, measures, .. } in references {
+        if let Some(measures) = measures {
+            let key = (run.point.clone(), run.controller.clone());
+            runs.entry(key).or_default().push(*measures);
+        }
+    }
+    for Played { run, measures, .. } in played {
+        if let Some(measures) = measures {
+            let name = format!("{}:{}", run.stack, run.controller);
+            let key = (run.point.clone(), name);
+            runs.entry(key).or_default().push(*measures);
+        }
+    }
+    let library = Library {
+        version: String::new(),
+        points: points.to_vec(),
+    };
+    let names: Vec<String> = senders.iter().map(Sender::to_string).collect();
+    let league = League::new(&library, &names, &runs);
+    let versions: BTreeMap<String, &'static str> = senders
+        .iter()
+        .map(|sender| (sender.to_string(), sender.stack().version))
+        .collect();
+    let of = |name: &str| -> Vec<&Played> {
+        let same =
+            |played: &&Played| format!("{}:{}", played.run.stack, played.run.controller) == name;
+        played.iter().filter(same).collect()
+    };
+    let ids: Vec<&str> = points.iter().map(|point| point.id.as_str()).collect();
+    let mut text = "| | sender | version | score | spurious | CPU/packet |".to_owned();
+    for id in &ids {
+        text += &format!(" {id} |");
+    }
+    text += "\n|--:|---|---|--:|--:|--:|";
+    text += &"--:|".repeat(ids.len());
+    text.push('\n');
+    for (place, standing) in league.table.iter().enumerate() {
+        let name = &standing.controller;
+        let runs = of(name);
+        let spurious: Option<Vec<f64>> = runs
+            .iter()
+            .map(|played| {
+                let sent = played.run.packets_sent.max(1) as f64;
+                Some(100.0 * played.run.spurious? as f64 / sent)
+            })
+            .collect();
+        let spurious = spurious.map_or("-".to_owned(), |all| {
+            format!("{:.2} %", mean(all.into_iter()))
+        });
+        let cpu = mean(runs.iter().map(|played| played.run.cpu_us_per_packet));
+        text += &format!(
+            "| {} | `{name}` | {} | {:.3} | {spurious} | {cpu:.1} µs |",
+            place + 1,
+            versions.get(name).unwrap_or(&""),
+            standing.all.mean,
+        );
+        for id in &ids {
+            let here = runs.iter().filter(|played| played.run.point == **id);
+            let efficiency = mean(here.map(|played| played.run.efficiency));
+            text += &format!(" {:.0} |", efficiency * 100.0);
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,203 @@
+//! The clock and the random numbers of the operating system, as the thread of a run sees them.
+//!
+//! Some stacks take the time as an argument; others read the system's clock wherever they need it,
+//! and nearly all draw random numbers from the system. So this module defines the functions of the
+//! C library that such code calls, `clock_gettime` and `getrandom`. The linker prefers a
+//! definition in the program to one in a shared library. On the thread of a run they return the
+//! time of the run and numbers that follow from its seed; on other threads they ask the kernel.
+//!
+//! Random numbers that a library keeps for a thread (those of `rand`, the keys of hash maps) are
+//! drawn from these functions once: [`isolated`] runs each run on a thread of its own.
+//!
+
+use libc::{c_int, c_uint, c_void, clockid_t, size_t, ssize_t, timespec};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use whimbrel_units::Time;
+
+/// What the monotonic clock shows when a run begins. Code that subtracts from an instant must not
+/// reach zero.
+const BOOT: u64 = 1_000_000 * NANOS;
+/// What UTC shows then: 2027-01-01, which the certificate covers.
+const UTC: u64 = 1_798_761_600 * NANOS;
+const NANOS: u64 = 1_000_000_000;
+
+thread_local! {
+    /// Time of the run on this thread, nanoseconds since [`BOOT`] plus one; 0: no run.
+    static NOW: Cell<u64> = const { Cell::new(0) };
+    /// State of the random numbers (SplitMix64).
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Runs `work` on a thread of its own, whose clock stands at the beginning of a run and whose
+/// random numbers follow from `seed`. Returns `None` if it panicked.
+pub fn isolated<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            RANDOM.set(seed);
+            NOW.set(1);
+            let result = work();
+            NOW.set(0);
+            result
+        });
+        thread.join().ok()
+    })
+}
+
+/// The clock of the run on this thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock whose origin is the beginning of the run. On a thread without a run it is now, and
+    /// code that reads the system's clock sees the real one.
+    pub fn new() -> Self {
+        // Keeps the definitions below in the program.
+        let _: unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int = clock_gettime;
+        let _: unsafe extern "C" fn(*mut c_void, size_t, c_uint) -> ssize_t = getrandom;
+        let since = Duration::from_nanos(NOW.get().saturating_sub(1));
+        Self {
+            origin: Instant::now() - since,
+        }
+    }
+
+    /// Sets the time of the run, which code that reads the system's clock sees from now on.
+    pub fn set(&self, now: Time) -> Instant {
+        if NOW.get() != 0 {
+            NOW.set(now.as_nanos().saturating_add(1));
+        }
+        self.origin + Duration::from_nanos(now.as_nanos())
+    }
+
+    /// The time of the run at an instant.
+    pub fn time(&self, at: Instant) -> Time {
+        let since = at.saturating_duration_since(self.origin);
+        Time::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Fills a buffer with random numbers of the run; false on a thread without one.
+fn fill(buffer: &mut [u8]) -> bool {
+    // A thread that ends has no thread-local values any more.
+    if NOW.try_with(Cell::get).unwrap_or(0) == 0 {
+        return false;
+    }
+    for chunk in buffer.chunks_mut(8) {
+        let state = RANDOM.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        RANDOM.set(state);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        chunk.copy_from_slice(&(z ^ (z >> 31)).to_le_bytes()[..chunk.len()]);
+    }
+    true
+}
+
+/// Replaces the C library's function of this name.
+///
+/// # Safety
+/// `time` points to a `timespec` that may be written, or is null, as for the function it replaces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    let now = NOW.try_with(Cell::get).unwrap_or(0);
+    let base = match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE => UTC,
+        libc::CLOCK_MONOTONIC
+        | libc::CLOCK_MONOTONIC_COARSE
+        | libc::CLOCK_MONOTONIC_RAW
+        | libc::CLOCK_BOOTTIME => BOOT,
+        // The time that a thread or the process has computed.
+        _ => 0,
+    };
+    if now == 0 || base == 0 || time.is_null() {
+        // SAFETY: the arguments of the system call are those of the function.
+        return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as c_int };
+    }
+    let nanos = base.saturating_add(now - 1);
+    let value = timespec {
+        tv_sec: (nanos / NANOS) as libc::time_t,
+        tv_nsec: (nanos % NANOS) as libc::c_long,
+    };
+    // SAFETY: it is not null, and the caller lets it be written.
+    unsafe { time.write(value) };
+    0
+}
+
+/// Replaces the C library's function of this name.
+///
+/// # Safety
+/// `buffer` points to `length` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
+    if length > 0 && !buffer.is_null() {
+        // SAFETY: the caller lets so many bytes be written.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length) };
+        if fill(bytes) {
+            return length as ssize_t;
+        }
+    }
+    // SAFETY: the arguments of the system call are those of the function.
+    unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) as ssize_t }
+}
+
+/// CPU time that this thread has used.
+pub fn cpu_time() -> Duration {
+    let mut time = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` may be written.
+    let failed = unsafe { clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    match failed {
+        0 => Duration::new(time.tv_sec as u64, time.tv_nsec as u32),
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hash::{BuildHasher, RandomState};
+    use std::time::SystemTime;
+
+    #[test]
+    fn code_that_reads_the_clock_sees_the_time_of_the_run() {
+        let shown = isolated(1, || {
+            let clock = Clock::new();
+            let began = (Instant::now(), SystemTime::now());
+            let at = clock.set(Time::from_nanos(2_500_000_000));
+            assert_eq!(Instant::now(), at);
+            assert_eq!(clock.time(at), Time::from_nanos(2_500_000_000));
+            (
+                began.0.elapsed(),
+                began.1.elapsed().unwrap_or(Duration::ZERO),
+            )
+        });
+        assert_eq!(shown, Some([Duration::from_millis(2500); 2].into()));
+    }
+
+    #[test]
+    fn other_threads_see_the_real_clock() {
+        let inside = || isolated(1, SystemTime::now).expect("no panic");
+        let first = inside();
+        let (began, real) = (Instant::now(), SystemTime::now());
+        assert_eq!(inside(), first, "each run begins at the same time");
+        assert_ne!(first, real);
+        assert!(began.elapsed() > Duration::ZERO, "the real clock runs");
+    }
+
+    #[test]
+    fn random_numbers_follow_from_the_seed() {
+        let drawn = |seed| isolated(seed, || RandomState::new().hash_one(()));
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+    }
+}
