@@ -19,6 +19,9 @@ struct State {
     fresh: RangeSet,
     /// The receiver has something else there.
     differing: RangeSet,
+    /// A run of data of the source, found but not sent. Some file systems look at each page up to
+    /// the end of a run, so that to look again for each block takes longer than to send the block.
+    data: Range<u64>,
     compared: bool,
     stopped: bool,
 }
@@ -32,6 +35,7 @@ impl Plan {
             state: Mutex::new(State {
                 fresh,
                 differing: RangeSet::default(),
+                data: 0..0,
                 compared: false,
                 stopped: false,
             }),
@@ -83,14 +87,19 @@ impl Plan {
                 return Some(range);
             }
             while let Some(first) = state.fresh.first() {
-                let Some(data) = next_data(first.clone()) else {
-                    state.fresh.remove(first);
-                    continue;
-                };
-                state.fresh.remove(first.start..data.start);
-                let end = data.end.min((data.start / CHUNK + 1) * CHUNK);
-                state.fresh.remove(data.start..end);
-                return Some(data.start..end);
+                if !state.data.contains(&first.start) {
+                    let Some(data) = next_data(first.clone()) else {
+                        state.fresh.remove(first);
+                        continue;
+                    };
+                    state.fresh.remove(first.start..data.start);
+                    state.data = data;
+                }
+                let start = first.start.max(state.data.start);
+                let end = first.end.min(state.data.end);
+                let end = end.min((start / CHUNK + 1) * CHUNK);
+                state.fresh.remove(start..end);
+                return Some(start..end);
             }
             if state.compared {
                 return None;
@@ -106,6 +115,23 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_of_data_is_looked_up_once() {
+        let there = RangeSet::of(CHUNK..2 * CHUNK);
+        let plan = Plan::new(4 * CHUNK + 7, &there);
+        plan.compared();
+        let looked = std::cell::Cell::new(0);
+        let next = || {
+            plan.next(|range| {
+                looked.set(looked.get() + 1);
+                Some(range)
+            })
+        };
+        let all: Vec<_> = std::iter::from_fn(next).map(|range| range.start).collect();
+        assert_eq!(all, [0, 2 * CHUNK, 3 * CHUNK, 4 * CHUNK]);
+        assert_eq!(looked.get(), 2, "before and behind what is there");
+    }
 
     #[test]
     fn what_differs_goes_first_and_holes_are_skipped() {
