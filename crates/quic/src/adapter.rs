@@ -15,7 +15,8 @@
 //!   later counts as both lost and delivered.
 //! * Persistent congestion (section 7.6) is reported as a timeout instead of a loss.
 //! * Times of arrival: known only where an endpoint of ours drives both ends
-//!   ([`feedback`](crate::feedback)).
+//!   ([`feedback`](crate::feedback)). On a fast path they are those of a sample of the packets; then
+//!   the newest packet of an acknowledgment with a time is the newest of the sample.
 //! * Bytes in flight: noq reports them once per ACK frame. Between these reports the adapter keeps
 //!   its own count.
 //!
@@ -228,7 +229,8 @@ impl Inner {
         let tag = self.rate.on_sent(now, idle, in_flight);
         self.flight.sent(now, number, tag);
         self.rounds.on_in_flight(self.in_flight);
-        self.control.on_sent(instant, self.flight.next_order() - 1);
+        self.control
+            .on_sent(instant, now, self.flight.next_order() - 1);
         self.control.log(|log| log.built(number));
         self.controller.on_sent(now, Bytes::new(bytes), in_flight);
     }
@@ -305,7 +307,14 @@ impl Inner {
         ack.lost = self.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episodes.stage().is_reducing();
-        ack.receiver_time = self.control.receiver_time(newest);
+        if let Some(arrived) = self.control.arrived(newest) {
+            ack.receiver_time = Some(arrived.at);
+            // The sample is of a packet before the newest; what else is known of that one differs
+            // little.
+            if let (Some(newest), Some(sent)) = (&mut ack.newest, arrived.sent) {
+                newest.sent = sent;
+            }
+        }
         self.controller.on_ack(&ack);
         self.report(|s| s.state.delivery_rate = ack.delivery_rate.or(s.state.delivery_rate));
     }

@@ -6,7 +6,7 @@
 
 use crate::PacketLog;
 use crate::bursts::BurstFlow;
-use crate::feedback::marks::Marks;
+use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,8 +28,8 @@ pub(crate) struct State {
     pub marks: Marks,
     /// Watches for outages.
     pub silence: Silence,
-    /// The order of the last packet sent.
-    pub last_order: Option<u64>,
+    /// The order of the last packet sent, and when it was.
+    pub last_sent: Option<(u64, Time)>,
     /// One packet may leave whatever the window: a probe, an answer after a silence, or a report.
     /// Reports take the place of acknowledgments, which no window limits, and are as many: at most
     /// one for two packets.
@@ -55,10 +55,11 @@ impl Control {
         }
     }
 
-    /// The packet `order`, in order of transmission, was sent.
-    pub fn on_sent(&self, now: Instant, order: u64) {
+    /// The packet `order`, in order of transmission, was sent at `now`, which is `sent` on the
+    /// connection's clock.
+    pub fn on_sent(&self, now: Instant, sent: Time, order: u64) {
         let mut state = self.lock();
-        state.last_order = Some(order);
+        state.last_sent = Some((order, sent));
         state.one_more = false;
         state.silence.on_sent(now);
     }
@@ -73,8 +74,8 @@ impl Control {
         std::mem::take(&mut self.lock().moved)
     }
 
-    /// When the packet `order`, the newest that is acknowledged, arrived.
-    pub fn receiver_time(&self, order: u64) -> Option<Time> {
+    /// What is known of an arrival, with the packet `order` the newest that is acknowledged.
+    pub fn arrived(&self, order: u64) -> Option<Arrived> {
         self.lock().marks.acknowledged(order)
     }
 

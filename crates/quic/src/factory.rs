@@ -4,7 +4,7 @@ use crate::adapter::Renew;
 use crate::bursts::{BurstAdapter, BurstFlow};
 use crate::control::Control;
 use crate::endpoint::Prepared;
-use crate::feedback::{Feedback, SharedNode};
+use crate::feedback::{Feedback, Marking, SharedNode};
 use crate::uncontrolled::Uncontrolled;
 use crate::{Adapter, Monitor, PacketLog};
 use noq_proto::congestion::{Controller, ControllerFactory};
@@ -120,7 +120,11 @@ impl Factory {
         control.lock().log.clone_from(&self.log);
         // Packets carry marks if the algorithm wants to know when they arrive.
         let features = self.spec.as_ref().map(Spec::transport_features);
-        let marking = features.is_some_and(|features| features.receiver_times);
+        let marking = match features {
+            Some(features) if features.each_receiver_time => Marking::Each,
+            Some(features) if features.receiver_times => Marking::Sample,
+            _ => Marking::Off,
+        };
         let factory = ConnectionFactory {
             factory: self.clone(),
             control: control.clone(),

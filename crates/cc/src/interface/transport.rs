@@ -14,6 +14,9 @@ pub struct TransportFeatures {
     ///
     /// [`Ack::receiver_time`]: crate::Ack::receiver_time
     pub receiver_times: bool,
+    /// Those of all packets that are the newest of an acknowledgment: a sample on fast paths is not
+    /// enough.
+    pub each_receiver_time: bool,
 }
 
 impl TransportFeatures {
@@ -23,6 +26,7 @@ impl TransportFeatures {
         streams: false,
         nack: false,
         receiver_times: false,
+        each_receiver_time: false,
     };
     /// Congestion marks.
     pub const MARKS: Self = Self {
@@ -42,6 +46,12 @@ impl TransportFeatures {
     /// Arrival times by the receiver's clock.
     pub const RECEIVER_TIMES: Self = Self {
         receiver_times: true,
+        each_receiver_time: true,
+        ..Self::NOTHING
+    };
+    /// Arrival times by the receiver's clock; on fast paths, of a sample of the packets.
+    pub const SAMPLED_RECEIVER_TIMES: Self = Self {
+        receiver_times: true,
         ..Self::NOTHING
     };
 
@@ -52,6 +62,7 @@ impl TransportFeatures {
             streams: self.streams || other.streams,
             nack: self.nack || other.nack,
             receiver_times: self.receiver_times || other.receiver_times,
+            each_receiver_time: self.each_receiver_time || other.each_receiver_time,
         }
     }
 }

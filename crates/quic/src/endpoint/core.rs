@@ -11,7 +11,7 @@ use super::obstacle::Obstacle;
 use super::state::{ConnectionRef, NetworkChange, Shared, State};
 use super::transmit::Outgoing;
 use super::waiters::{HasWaiters, Topic, Waiters};
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Stamps};
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
     ClientConfig, ConnectError, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint,
@@ -77,8 +77,8 @@ pub(crate) struct Core {
     /// The socket is an IPv6 one, so IPv4 addresses must be written as IPv6.
     ipv6: bool,
     max_segments: NonZeroUsize,
-    /// Number of connections that need arrival times of single packets.
-    precise: usize,
+    /// Number of connections that need times of arrival, by which.
+    stamps: [usize; Stamps::ALL.len()],
     buffers: Buffers,
 }
 
@@ -94,7 +94,7 @@ struct Entry {
     shared: Arc<Shared>,
     ready: bool,
     deadline: Option<Deadline>,
-    precise: bool,
+    stamps: Stamps,
     route: Route,
 }
 
@@ -139,7 +139,7 @@ impl Core {
             stopped: false,
             ipv6,
             max_segments,
-            precise: 0,
+            stamps: [0; Stamps::ALL.len()],
             buffers: Buffers::default(),
         }
     }
@@ -247,9 +247,11 @@ impl Core {
         !self.ready.is_empty() || !self.responses.is_empty() || !self.inbox.is_empty()
     }
 
-    /// Whether a connection needs the arrival time of each single packet.
-    pub fn wants_arrival_times(&self) -> bool {
-        self.precise > 0
+    /// Which times of arrival the connections need.
+    pub fn stamps(&self) -> Stamps {
+        let wanted = |stamps: &Stamps| self.stamps[*stamps as usize] > 0;
+        let most = Stamps::ALL.into_iter().rev().find(wanted);
+        most.unwrap_or(Stamps::None)
     }
 
     /// Whether the driver may stop: no connection is left and none can come.
@@ -515,9 +517,10 @@ impl Core {
             shared: Arc::clone(&shared),
             ready: false,
             deadline: None,
-            precise: false,
+            stamps: Stamps::None,
             route: Route::Unknown,
         };
+        self.stamps[entry.stamps as usize] += 1;
         self.connections.insert(handle, entry);
         self.make_ready(handle);
         self.inbox.alarm().ring();
@@ -581,10 +584,10 @@ impl Core {
             };
             drained |= self.exchange_event(handle, &mut state, event);
         };
-        let precise = state.feedback.wants_arrival_times();
+        let stamps = state.feedback.stamps();
         let deadline = state.deadline();
         drop(state);
-        self.update(handle, deadline, precise);
+        self.update(handle, deadline, stamps);
         outgoing
     }
 
@@ -615,7 +618,7 @@ impl Core {
         &mut self,
         handle: ConnectionHandle,
         deadline: Option<(Instant, bool)>,
-        precise: bool,
+        stamps: Stamps,
     ) {
         let Some(entry) = self.connections.get_mut(&handle) else {
             return;
@@ -631,16 +634,18 @@ impl Core {
                 self.deadlines.insert((at, handle));
             }
         }
-        match (std::mem::replace(&mut entry.precise, precise), precise) {
-            (false, true) => self.precise += 1,
-            (true, false) => self.precise -= 1,
-            _ => {}
+        let before = std::mem::replace(&mut entry.stamps, stamps);
+        if before != stamps {
+            self.stamps[stamps as usize] += 1;
+            self.stamps[before as usize] -= 1;
         }
     }
 
     fn remove(&mut self, handle: ConnectionHandle) {
-        self.update(handle, None, false);
-        self.connections.remove(&handle);
+        self.update(handle, None, Stamps::None);
+        if self.connections.remove(&handle).is_some() {
+            self.stamps[Stamps::None as usize] -= 1;
+        }
         if self.connections.is_empty() {
             self.waiters.notify(Topic::Idle, &mut self.woken);
         }

@@ -93,13 +93,12 @@ impl Driver {
             let messages = self.receive_limit();
             let received = readable && messages > 0 && self.receive(messages);
             let sent = self.send();
-            let (woken, finished, merge) = {
+            let (woken, finished, stamps) = {
                 let mut core = self.endpoint.lock();
-                let merge = !core.wants_arrival_times();
-                (core.take_woken(), core.is_finished(), merge)
+                (core.take_woken(), core.is_finished(), core.stamps())
             };
             woken.into_iter().for_each(Waker::wake);
-            self.socket.set_merging(merge);
+            self.socket.set_stamps(stamps);
             if finished && self.unsent.is_none() {
                 return self.stop("the endpoint is closed");
             }
@@ -197,8 +196,8 @@ impl Driver {
         if let Some(previous) = &self.previous {
             let received = previous.receive(&mut self.buffers, limit);
             match received {
-                Ok(messages) => {
-                    self.pass_on(messages);
+                Ok(_) => {
+                    self.pass_on();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => self.previous = None,
@@ -207,7 +206,7 @@ impl Driver {
         match self.socket.receive(&mut self.buffers, limit) {
             Ok(messages) => {
                 self.failures = 0;
-                if self.pass_on(messages) {
+                if self.pass_on() {
                     self.previous = None;
                 }
                 messages == limit
@@ -230,13 +229,13 @@ impl Driver {
         }
     }
 
-    /// Passes messages to the core. Returns whether one belonged to a connection.
-    fn pass_on(&mut self, messages: usize) -> bool {
+    /// Passes what was received to the core. Returns whether any of it belonged to a connection.
+    fn pass_on(&mut self) -> bool {
         let now = self.endpoint.clock.now();
         let mut core = self.endpoint.lock();
         let mut known = false;
         self.buffers
-            .arrivals(messages, |arrival| known |= core.receive(now, arrival));
+            .arrivals(|arrival| known |= core.receive(now, arrival));
         known
     }
 

@@ -130,7 +130,8 @@ pub(super) fn take(socket: &UdpSocket, mut each: impl FnMut(SocketAddr, Obstacle
     any
 }
 
-fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+/// An address of IPv4 or IPv6.
+pub(super) fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     if let Some(v4) = storage.as_sockaddr_in() {
         return Some(SocketAddrV4::from(*v4).into());
     }

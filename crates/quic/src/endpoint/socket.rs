@@ -1,20 +1,25 @@
-//! The UDP socket of a driver: batches in both directions, and either merging of packets or the
-//! kernel's time of arrival of each.
+//! The UDP socket of a driver: batches in both directions, merging of packets, and the kernel's
+//! times of arrival.
 //!
-//! Not both: noq-udp has room for 96 bytes of control messages. Merging, time, address and mark
-//! together take 112 (IPv4) or 120 (IPv6), and the kernel would drop the mark (ECN).
+//! noq-udp sends and sets the options. It does not receive: it has room for 96 bytes of control
+//! messages, and merging, time, address and mark together take 112 (IPv4) or 120 (IPv6), so that
+//! the kernel would drop the mark (ECN).
 
 use super::core::Arrival;
 use super::obstacle::{self, Obstacle};
 use super::transmit::Outgoing;
+use crate::feedback::Stamps;
 use bytes::BytesMut;
-use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, getsockopt, recvmmsg,
+    setsockopt, sockopt,
+};
 use noq_proto::EcnCodepoint;
-use noq_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use noq_udp::{Transmit, UdpSockRef, UdpSocketState};
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{SystemTime, UNIX_EPOCH};
 use whimbrel_units::{Duration, Time};
 
@@ -22,14 +27,15 @@ use whimbrel_units::{Duration, Time};
 pub(super) const MESSAGES: usize = 16;
 /// Size of the buffer for one message, bytes: what the kernel merges at most (UDP GRO).
 const MESSAGE: usize = 64 << 10;
+/// Room for the control messages of one message, bytes: a multiple of their alignment.
+const CONTROL: usize = 160;
 
 /// A UDP socket that does not block.
 #[derive(Debug)]
 pub(crate) struct Socket {
     socket: UdpSocket,
     state: UdpSocketState,
-    /// The kernel may merge packets; otherwise it stamps them.
-    merges: bool,
+    stamps: Stamps,
     /// The kernel can merge packets.
     can_merge: bool,
 }
@@ -45,7 +51,7 @@ impl Socket {
         Ok(Self {
             socket,
             state,
-            merges: true,
+            stamps: Stamps::None,
             can_merge,
         })
     }
@@ -67,8 +73,8 @@ impl Socket {
         if let Ok(state) = UdpSocketState::new((&self.socket).into()) {
             self.state = state;
             // That has switched merging on.
-            let merge = std::mem::replace(&mut self.merges, true);
-            self.set_merging(merge);
+            let stamps = std::mem::replace(&mut self.stamps, Stamps::None);
+            self.set_stamps(stamps);
         }
     }
 
@@ -110,18 +116,18 @@ impl Socket {
         self.state.max_gso_segments()
     }
 
-    /// Whether the kernel may merge packets of one flow that arrive together. Otherwise it reports
-    /// when each arrived; merged packets are stamped when they are read.
-    pub fn set_merging(&mut self, merge: bool) {
-        if self.merges == merge {
-            return;
-        }
-        self.merges = merge;
+    /// Which times of arrival the kernel reports, and so whether it may merge packets of one flow
+    /// that arrive together.
+    pub fn set_stamps(&mut self, stamps: Stamps) {
+        let before = std::mem::replace(&mut self.stamps, stamps);
         // Where the system refuses an option, times are less exact.
-        if self.can_merge {
-            setsockopt(&self.socket, sockopt::UdpGroSegment, &merge).ok();
+        if self.can_merge && before.may_merge() != stamps.may_merge() {
+            setsockopt(&self.socket, sockopt::UdpGroSegment, &stamps.may_merge()).ok();
         }
-        setsockopt(&self.socket, sockopt::ReceiveTimestampns, &!merge).ok();
+        let stamped = |stamps| stamps != Stamps::None;
+        if stamped(before) != stamped(stamps) {
+            setsockopt(&self.socket, sockopt::ReceiveTimestampns, &stamped(stamps)).ok();
+        }
     }
 
     /// Sends one datagram or several.
@@ -150,16 +156,19 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` if nothing has arrived; others as the system reports them.
     pub fn receive(&self, buffers: &mut ReceiveBuffers, limit: usize) -> io::Result<usize> {
-        let ReceiveBuffers { space, metas, .. } = buffers;
-        let mut rest = space.as_mut_slice();
-        let mut slices: [IoSliceMut<'_>; MESSAGES] = std::array::from_fn(|_| {
-            let (slice, after) = std::mem::take(&mut rest).split_at_mut(MESSAGE);
-            rest = after;
-            IoSliceMut::new(slice)
-        });
-        let slices = &mut slices[..limit.clamp(1, MESSAGES)];
-        self.state
-            .recv(UdpSockRef::from(&self.socket), slices, metas)
+        let ReceiveBuffers {
+            space, messages, ..
+        } = buffers;
+        messages.clear();
+        let slices = space.chunks_mut(MESSAGE).take(limit.max(1));
+        let mut slices: Vec<_> = slices.map(|slice| [IoSliceMut::new(slice)]).collect();
+        // The kernel writes the lengths into the headers, so they serve one call.
+        let control = Some(Vec::with_capacity(CONTROL));
+        let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(slices.len(), control);
+        let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
+        let received = recvmmsg(fd, &mut headers, slices.iter_mut(), flags, None)?;
+        messages.extend(received.map(|message| Message::of(&message)));
+        Ok(messages.len())
     }
 }
 
@@ -169,10 +178,65 @@ impl AsFd for Socket {
     }
 }
 
+/// What the kernel says of a message: one datagram, or several that it merged.
+#[derive(Debug)]
+struct Message {
+    source: Option<SocketAddr>,
+    destination: Option<IpAddr>,
+    ecn: Option<EcnCodepoint>,
+    /// When it arrived, by the kernel's clock.
+    arrived: Time,
+    length: usize,
+    /// The size of each datagram but the last, which may be smaller.
+    stride: usize,
+}
+
+impl Message {
+    fn of(received: &RecvMsg<'_, '_, SockaddrStorage>) -> Self {
+        let mut message = Self {
+            source: received.address.as_ref().and_then(obstacle::address),
+            destination: None,
+            ecn: None,
+            arrived: Time::ZERO,
+            length: received.bytes,
+            stride: received.bytes,
+        };
+        let mut stamp = None;
+        for control in received.cmsgs().into_iter().flatten() {
+            match control {
+                ControlMessageOwned::Ipv4Tos(tos) => message.ecn = EcnCodepoint::from_bits(tos),
+                ControlMessageOwned::Ipv6TClass(class) => {
+                    message.ecn = EcnCodepoint::from_bits(class.to_le_bytes()[0]);
+                }
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    let address = Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes());
+                    message.destination = Some(address.into());
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    message.destination = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                }
+                ControlMessageOwned::UdpGroSegments(size) => {
+                    message.stride = usize::try_from(size).unwrap_or(message.stride);
+                }
+                ControlMessageOwned::ScmTimestampns(time) => stamp = Some(time.into()),
+                _ => {}
+            }
+        }
+        // Where the kernel reports no time: the present by the same clock.
+        let since = stamp.unwrap_or_else(|| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            now.unwrap_or_default()
+        });
+        message.arrived = Time::ZERO + Duration::from(since);
+        message
+    }
+}
+
 /// Space for one batch of messages.
 pub(crate) struct ReceiveBuffers {
     space: Vec<u8>,
-    metas: [RecvMeta; MESSAGES],
+    /// What was received into it.
+    messages: Vec<Message>,
     /// Datagrams are copied here and split off. Memory is allocated as needed: streams keep parts
     /// of it until the application has read them.
     datagrams: BytesMut,
@@ -183,48 +247,33 @@ impl ReceiveBuffers {
     pub fn new() -> Self {
         Self {
             space: vec![0; MESSAGES * MESSAGE],
-            metas: [RecvMeta::default(); MESSAGES],
+            messages: Vec::with_capacity(MESSAGES),
             datagrams: BytesMut::new(),
         }
     }
 
-    /// Calls `each` with every datagram of the first `messages` messages, in order.
-    pub fn arrivals(&mut self, messages: usize, mut each: impl FnMut(Arrival)) {
-        let received = self.metas.iter().zip(self.space.chunks(MESSAGE));
-        for (meta, message) in received.take(messages) {
-            let Some(message) = message.get(..meta.len) else {
+    /// Calls `each` with every datagram of the last batch, in order.
+    pub fn arrivals(&mut self, mut each: impl FnMut(Arrival)) {
+        for (message, space) in self.messages.iter().zip(self.space.chunks(MESSAGE)) {
+            let (Some(source), Some(content)) = (message.source, space.get(..message.length))
+            else {
                 continue;
             };
-            self.datagrams.reserve(message.len());
-            self.datagrams.extend_from_slice(message);
-            let mut data = self.datagrams.split_to(message.len());
-            let arrived = arrival_time(meta);
+            self.datagrams.reserve(content.len());
+            self.datagrams.extend_from_slice(content);
+            let mut data = self.datagrams.split_to(content.len());
             while !data.is_empty() {
-                let length = meta.stride.clamp(1, data.len());
+                let length = message.stride.clamp(1, data.len());
                 each(Arrival {
-                    source: meta.addr,
-                    destination: meta.dst_ip,
-                    ecn: meta.ecn.map(|ecn| match ecn {
-                        noq_udp::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
-                        noq_udp::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
-                        noq_udp::EcnCodepoint::Ce => EcnCodepoint::Ce,
-                    }),
-                    arrived,
+                    source,
+                    destination: message.destination,
+                    ecn: message.ecn,
+                    arrived: message.arrived,
                     data: data.split_to(length),
                 });
             }
         }
     }
-}
-
-/// The kernel's time of arrival, since 1970. Where it reports none, the present by the same clock.
-fn arrival_time(meta: &RecvMeta) -> Time {
-    let since = meta.timestamp.unwrap_or_else(|| {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-    });
-    Time::ZERO + Duration::from(since)
 }
 
 /// Sends the datagrams of a batch one by one: for devices whose driver cannot split batches.

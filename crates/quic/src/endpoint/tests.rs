@@ -5,6 +5,7 @@ use super::testing::{Network, Path, client_config, server_config, transport};
 use super::transmit::Outgoing;
 use super::waiters::{Topic, Waiters};
 use super::{Endpoint, Server};
+use crate::feedback::Stamps;
 use bytes::Bytes as Data;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use noq_proto::congestion::{Controller, ControllerFactory};
@@ -364,10 +365,10 @@ fn a_waiting_future_that_is_dropped_leaves_nothing() {
 
 /// Sends three datagrams of 100 bytes, in one call or in three, from a socket to another of this
 /// family, and returns their times of arrival.
-fn three_datagrams(address: &str, together: bool, merging: bool) -> Vec<Time> {
+fn three_datagrams(address: &str, together: bool, stamps: Stamps) -> Vec<Time> {
     let open = || Socket::new(UdpSocket::bind(address).expect("a socket")).expect("options");
     let (from, mut to) = (open(), open());
-    to.set_merging(merging);
+    to.set_stamps(stamps);
     let outgoing = Outgoing {
         destination: to.local_addr().expect("bound"),
         source: None,
@@ -389,7 +390,7 @@ fn three_datagrams(address: &str, together: bool, merging: bool) -> Vec<Time> {
         assert_eq!(ready, 1, "{} of 3 have arrived", arrivals.len());
         let received = to.receive(&mut buffers, 16).expect("some have arrived");
         messages += received;
-        buffers.arrivals(received, |arrival| {
+        buffers.arrivals(|arrival| {
             assert_eq!((arrival.data.len(), arrival.ecn), (100, outgoing.ecn));
             assert_eq!(arrival.source, from.local_addr().expect("bound"));
             arrivals.push(arrival.arrived);
@@ -397,29 +398,39 @@ fn three_datagrams(address: &str, together: bool, merging: bool) -> Vec<Time> {
     }
     assert_eq!(arrivals.len(), 3);
     let merged = messages == 1;
-    assert_eq!(merged, merging, "{messages} messages");
+    assert_eq!(
+        merged,
+        stamps.may_merge() && together,
+        "{messages} messages"
+    );
     arrivals
 }
 
 #[test]
-fn merging_is_switched_and_each_packet_has_the_kernels_time() {
+fn merging_is_switched_and_packets_have_the_kernels_time() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
         if UdpSocket::bind(address).is_err() {
             println!("skipped: no {address}");
             continue;
         }
-        let merged = three_datagrams(address, true, true);
+        three_datagrams(address, true, Stamps::None);
+        three_datagrams(address, true, Stamps::Single);
+        for stamps in [Stamps::Merged, Stamps::Single] {
+            let (begin, before) = (Instant::now(), SystemTime::now());
+            let single = three_datagrams(address, false, stamps);
+            assert!(
+                single.is_sorted() && single[0] < single[2],
+                "each has its own"
+            );
+            let before = before.duration_since(UNIX_EPOCH).expect("after 1970");
+            let before = Time::ZERO + Duration::from(before);
+            let took = Duration::from(begin.elapsed());
+            assert!(single[0] >= before && single[2].since(before) < took);
+        }
+        let before = SystemTime::now().duration_since(UNIX_EPOCH);
+        let before = Time::ZERO + Duration::from(before.expect("after 1970"));
+        let merged = three_datagrams(address, true, Stamps::Merged);
         assert!(merged.iter().all(|time| *time == merged[0]));
-        three_datagrams(address, true, false);
-        let (begin, before) = (Instant::now(), SystemTime::now());
-        let single = three_datagrams(address, false, false);
-        assert!(
-            single.is_sorted() && single[0] < single[2],
-            "each has its own"
-        );
-        let before = before.duration_since(UNIX_EPOCH).expect("after 1970");
-        let before = Time::ZERO + Duration::from(before);
-        let took = Duration::from(begin.elapsed());
-        assert!(single[0] >= before && single[2].since(before) < took);
+        assert!(merged[0] >= before);
     }
 }

@@ -18,6 +18,7 @@ mod collector;
 pub(crate) mod marks;
 pub(crate) mod message;
 mod node;
+mod sampling;
 pub(crate) mod silence;
 
 pub use node::{Member, SharedNode};
@@ -29,6 +30,7 @@ use collector::Collector;
 use message::Message;
 use node::Membership;
 use noq_proto::Datagrams;
+use sampling::Sampling;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
@@ -109,16 +111,52 @@ impl Next {
     }
 }
 
+/// Which times of arrival a connection needs of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stamps {
+    /// None.
+    None,
+    /// Those of packets, or of several that the kernel merged (UDP GRO). It merges what it takes
+    /// from the device in one go, so their times would hardly differ.
+    Merged,
+    /// That of each single packet.
+    Single,
+}
+
+impl Stamps {
+    /// From the fewest to the most exact.
+    pub const ALL: [Self; 3] = [Self::None, Self::Merged, Self::Single];
+
+    /// Whether the kernel may merge packets.
+    pub fn may_merge(self) -> bool {
+        self != Self::Single
+    }
+}
+
+/// Which packets of data carry marks, for an algorithm that wants to know when they arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Marking {
+    /// None: the algorithm does not.
+    #[default]
+    Off,
+    /// A sample, where there are many.
+    Sample,
+    /// Each one.
+    Each,
+}
+
 /// The feedback of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Feedback {
     control: Control,
-    /// The algorithm wants to know when packets arrive: each packet of data carries a mark.
-    marking: bool,
+    marking: Marking,
+    sampling: Sampling,
     /// The last packet carried data, so the next one may.
     flowing: bool,
     /// A mark waits for its packet.
     mark_queued: bool,
+    /// The next packet's place in the order of transmission.
+    next_order: u64,
     /// A report of a mark waits for its packet.
     report_queued: bool,
     /// Something of ours waits in noq's queue.
@@ -132,9 +170,9 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// The feedback of a connection whose controller shares `control`. `marking`: its algorithm
-    /// wants to know when packets arrive. `node`: where the flows of the peer arrive.
-    pub fn new(control: Control, marking: bool, node: SharedNode) -> Self {
+    /// The feedback of a connection whose controller shares `control`. `node`: where the flows of
+    /// the peer arrive.
+    pub fn new(control: Control, marking: Marking, node: SharedNode) -> Self {
         Self {
             control,
             marking,
@@ -245,15 +283,20 @@ impl Feedback {
             self.queue(&Message::Probe, false, datagrams);
             return Permission::SINGLE;
         }
-        if !self.marking {
+        if self.marking == Marking::Off {
             return Permission::ANY;
         }
-        if self.flowing && !self.mark_queued {
-            let number = control.marks.next();
+        self.next_order = control.last_sent.map_or(0, |(order, _)| order + 1);
+        let sample = self.marking == Marking::Sample && self.sampling.is_sample();
+        if self.flowing && !self.mark_queued && (!sample || self.sampling.is_due(now)) {
+            let number = control.marks.number(sample);
             drop(control);
             self.mark_queued = self.queue(&Message::Mark { number }, false, datagrams);
         }
-        Permission::SINGLE
+        match sample {
+            true => Permission::ANY,
+            false => Permission::SINGLE,
+        }
     }
 
     /// Called after each `poll_transmit` with the size of what it produced, if anything, and
@@ -274,16 +317,19 @@ impl Feedback {
             flow.after_transmit(now, size, queue_empty);
             return;
         }
-        if !self.marking {
+        if self.marking == Marking::Off {
             return;
         }
         if let Some(size) = size {
             self.flowing = size >= SMALL;
+            self.sampling.on_sent(now, size);
         }
         if self.mark_queued && queue_empty {
             self.mark_queued = false;
-            if let Some(order) = control.last_order {
-                control.marks.sent(order);
+            if let Some((_, sent)) = control.last_sent {
+                // Of several packets that left together, the first has the mark.
+                control.marks.sent(self.next_order, sent);
+                self.sampling.on_mark(now);
             }
         }
     }
@@ -314,10 +360,13 @@ impl Feedback {
         }
     }
 
-    /// Whether this connection needs the arrival time of each single packet, so that the socket
-    /// must not merge packets (UDP_GRO off).
-    pub fn wants_arrival_times(&self) -> bool {
-        self.arrivals.is_active() || self.collector.is_open()
+    /// Which times of arrival this connection needs.
+    pub fn stamps(&self) -> Stamps {
+        match (self.collector.is_open(), self.arrivals.is_active()) {
+            (true, _) => Stamps::Single,
+            (false, true) => Stamps::Merged,
+            (false, false) => Stamps::None,
+        }
     }
 
     /// Queues what the receiver of data has to say.

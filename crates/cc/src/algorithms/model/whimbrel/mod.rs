@@ -523,7 +523,7 @@ impl Controller for Whimbrel {
 
     fn transport_features(&self) -> TransportFeatures {
         match self.config.forward {
-            true => TransportFeatures::RECEIVER_TIMES,
+            true => TransportFeatures::SAMPLED_RECEIVER_TIMES,
             false => TransportFeatures::NOTHING,
         }
     }
