@@ -59,6 +59,17 @@ fn megabits(monitor: &Monitor) -> f64 {
     monitor.snapshot().state.delivered.get() as f64 * 8e-6
 }
 
+/// Lets acknowledgments come in batches, so long apart.
+fn batch(path: &mut Path, each: Duration) {
+    path.back.delay = Delay::noisy(Noise {
+        base: ms(20),
+        jitter: Duration::ZERO,
+        distribution: JitterDistribution::Uniform,
+        every: ms(1),
+        batch: each,
+    });
+}
+
 /// Acknowledgments come each 40 ms. Only the receiver's times tell their wait from a queue, and
 /// each report must be of the packet that QUIC acknowledges. Whatever the time at which the
 /// connection begins, the handshake's RTT included, the first seconds are not lost.
@@ -66,13 +77,7 @@ fn megabits(monitor: &Monitor) -> f64 {
 fn batches_of_acknowledgments_do_not_look_like_a_queue() {
     let mut path = path(50_000_000, 20, 170);
     path.forth.loss.random = "0.5 %".parse().expect("a probability");
-    path.back.delay = Delay::noisy(Noise {
-        base: ms(20),
-        jitter: Duration::ZERO,
-        distribution: JitterDistribution::Uniform,
-        every: ms(1),
-        batch: ms(40),
-    });
+    batch(&mut path, ms(40));
     for begin in (0..40).step_by(5) {
         let mut network = Network::new(&path, 2);
         network.run_until(Time::ZERO + ms(begin));
@@ -81,6 +86,19 @@ fn batches_of_acknowledgments_do_not_look_like_a_queue() {
         let rate = megabits(&monitor) / 4.0;
         assert!(rate > 30.0, "begun after {begin} ms: {rate} Mbit/s");
     }
+}
+
+/// The same on a path so fast that only a sample of the packets is marked. Without times of arrival
+/// 5 Mbit/s remain.
+#[test]
+fn times_of_a_sample_are_enough_on_a_fast_path() {
+    let mut path = path(300_000_000, 10, 800);
+    batch(&mut path, ms(30));
+    let mut network = Network::new(&path, 3);
+    let monitor = add(&mut network, "whimbrel", 3);
+    network.run_until(Time::ZERO + ms(3000));
+    let rate = megabits(&monitor) / 3.0;
+    assert!(rate > 180.0, "{rate} Mbit/s");
 }
 
 /// A packet takes 24 ms of this link, so the receiver acknowledges each one by its timer, alone and

@@ -1,12 +1,12 @@
 //! When packets arrived, by the receiver's clock, for algorithms that are fed acknowledgments
 //! ([`Ack::receiver_time`](whimbrel_cc::Ack::receiver_time)).
 //!
-//! Each packet of such a flow carries a mark, or a sample of them does ([`sampling`](super::sampling)).
-//! The receiver reports the newest mark that arrived with each acknowledgment. A report belongs to
-//! one packet. If each packet carries a mark, the algorithm gets the time only with the
-//! acknowledgment whose newest packet that is; other acknowledgments have none. Of a sample it gets
-//! the time with the first acknowledgment after it, together with the time at which that packet
-//! left.
+//! Each packet of such a flow carries a mark, or a sample of them does
+//! ([`sampling`](super::sampling)). The receiver reports the newest mark that arrived with each
+//! acknowledgment. A report belongs to one packet. If each packet carries a mark, the algorithm
+//! gets the time only with the acknowledgment whose newest packet that is; other acknowledgments
+//! have none. Of a sample it gets the time with the first acknowledgment after it, together with
+//! the time at which that packet left.
 //!
 //! A mark of a sample skips a number. A receiver reports what follows a gap at once.
 //!
