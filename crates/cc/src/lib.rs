@@ -21,12 +21,14 @@
 //! | `estimators/` | rates and round-trip times from acknowledgments |
 //! | `classifiers/` | random loss or congestion? |
 //! | `path_change/` | did the path itself change? |
+//! | `careful_resume/` | a start at a rate that the path carried before (RFC 9959) |
 //! | `algorithms/` | the algorithms, by family |
 //! | `burst_transport/` | what a transport that sends in bursts needs, whatever carries it |
 //! | `nack_transport.rs` | what a transport with negative acknowledgments needs |
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
-//! table but the rest of `registry`; only the parser and this file import the table.
+//! table but the rest of `registry`; only the parser and this file import the table. The
+//! parser also imports `careful_resume`, which imports `registry::entry`.
 //! `connection` and `burst_transport` are for transports; they import `interface`, and the latter
 //! `building_blocks`.
 //!
@@ -39,6 +41,7 @@
 mod algorithms;
 mod building_blocks;
 pub mod burst_transport;
+pub mod careful_resume;
 mod classifiers;
 pub mod connection;
 mod estimators;
@@ -60,6 +63,7 @@ pub use algorithms::loss::cubic::{Cubic, CubicConfig};
 pub use algorithms::model::copa::Copa;
 pub use algorithms::model::indigo::Features as IndigoFeatures;
 pub use building_blocks::fairness;
+pub use careful_resume::CarefulResume;
 pub use classifiers::cerl::Cerl;
 pub use classifiers::wrap::WithClassifier;
 pub use estimators::{delivery_rate, smoothed_rtt};
@@ -68,4 +72,4 @@ pub use interface::{
     Loss, LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
     TransportFeatures, Verdict,
 };
-pub use registry::{Growth, Setup, Spec};
+pub use registry::{Growth, SavedPath, Setup, Spec};

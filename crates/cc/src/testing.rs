@@ -24,6 +24,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
         growth: Default::default(),
         seed: 1,
         utc: Duration::ZERO,
+        saved: None,
     }
 }
 

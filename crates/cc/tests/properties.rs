@@ -193,6 +193,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
         growth: Default::default(),
         seed,
         utc: Duration::ZERO,
+        saved: None,
     })
 }
 

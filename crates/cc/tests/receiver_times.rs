@@ -23,6 +23,7 @@ fn answers(spec: &Spec, receiver_times: bool) -> Vec<Answer> {
         growth: Default::default(),
         seed: 1,
         utc: Duration::ZERO,
+        saved: None,
     });
     let mut controller = built.expect("fed acknowledgments");
     let mut answers = Vec::new();

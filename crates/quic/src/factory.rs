@@ -191,6 +191,7 @@ impl Factory {
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
             utc: utc_at(origin),
+            saved: None,
         }
     }
 }

@@ -186,6 +186,7 @@ fn setup() -> Setup {
         growth: Default::default(),
         seed: 1,
         utc: Duration::ZERO,
+        saved: None,
     }
 }
 

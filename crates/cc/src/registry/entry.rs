@@ -230,6 +230,18 @@ pub struct Setup {
     /// [`Time::ZERO`](whimbrel_units::Time::ZERO), since 1970. In the simulator zero: all its flows
     /// have one clock, and it begins there.
     pub utc: Duration,
+    /// What an earlier connection found on the path: the algorithm then starts with
+    /// [`CarefulResume`](crate::CarefulResume). `None`: nothing is known.
+    pub saved: Option<SavedPath>,
+}
+
+/// What was saved of a path, when a connection used it (RFC 9959).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavedPath {
+    /// The data that the path held: saved_cwnd.
+    pub cwnd: Bytes,
+    /// Its minimum round-trip time: saved_rtt.
+    pub rtt: Duration,
 }
 
 /// What a window of Reno's family grows for. With an acknowledgment for each segment the two agree,

@@ -5,6 +5,7 @@
 //! `cubic?C=0.6+cerl?A=0.7`. A plus has no other meaning; a name that once ended with one
 //! (`westwood+`) is read as the present name (`westwood-plus`).
 
+use crate::careful_resume::CarefulResume;
 use crate::classifiers::wrap::WithClassifier;
 use crate::interface::{BurstController, Controller, TransportFeatures};
 use crate::registry::added::controllers;
@@ -83,7 +84,15 @@ impl Spec {
     }
 
     /// Builds a controller for a new connection; `None` if the algorithm is fed reports on bursts.
+    /// It starts with [`CarefulResume`] where something was saved of the path.
     pub fn build(&self, setup: &Setup) -> Option<Box<dyn Controller>> {
+        if let Some(saved) = setup.saved {
+            if self.entry.is_fed_bursts() {
+                return None;
+            }
+            let chosen = Arc::new(Window(self.clone()));
+            return Some(Box::new(CarefulResume::new(chosen, setup, saved)));
+        }
         let controller = match (&self.maker, self.entry.feed) {
             (Some(make), _) => make(setup),
             (None, Feed::Acknowledgments { build, .. }) => build(setup, &self.values()),
@@ -256,6 +265,7 @@ const PROBE: Setup = Setup {
     growth: crate::registry::Growth::Segments,
     seed: 0,
     utc: Duration::ZERO,
+    saved: None,
 };
 
 /// The algorithm that a choice, or a label that begins with one, names: `cubic` of

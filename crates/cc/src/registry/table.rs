@@ -113,6 +113,7 @@ mod tests {
                 growth: Default::default(),
                 seed: 1,
                 utc: whimbrel_units::Duration::ZERO,
+                saved: None,
             };
             let spec: Spec = name.parse().expect("in the table");
             let cwnd = spec

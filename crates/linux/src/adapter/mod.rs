@@ -120,6 +120,7 @@ impl Adapter {
             growth: Default::default(),
             seed,
             utc,
+            saved: None,
         }
     }
 

@@ -500,6 +500,7 @@ mod tests {
             growth: Default::default(),
             seed: 1,
             utc: Duration::ZERO,
+            saved: None,
         };
         let spec: whimbrel_cc::Spec = "enhanced-aatp".parse().expect("registered");
         let controller = spec.build_for_bursts(&setup).expect("fed bursts");

@@ -1,7 +1,7 @@
 //! TCP flows and their settings.
 
 use super::{ForgedNacks, Nack, Oracle, Streams};
-use whimbrel_cc::{Growth, Spec};
+use whimbrel_cc::{Growth, SavedPath, Spec};
 use whimbrel_units::{Bytes, Duration};
 
 /// A TCP connection.
@@ -86,6 +86,9 @@ pub struct TcpSettings {
     pub header: Bytes,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
+    /// What an earlier connection found on the path: the flow starts with Careful Resume
+    /// (RFC 9959).
+    pub saved_path: Option<SavedPath>,
     /// Receive window; one for all paths of a multipath connection. RFC 7323's scaling ends at
     /// 1 GiB. With streams or messages it counts whole segments, however small.
     pub receive_window: Bytes,
@@ -150,6 +153,7 @@ impl Default for TcpSettings {
             mss: Bytes::new(1448),
             header: Bytes::new(52),
             initial_window: 10,
+            saved_path: None,
             receive_window: Bytes::new(1 << 30),
             ack_every: 2,
             ack_delay: Duration::from_millis(40),

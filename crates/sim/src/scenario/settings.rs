@@ -8,15 +8,16 @@ use crate::network::{
     AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, SsthreshFrom, TcpSettings,
 };
 use std::str::FromStr;
-use whimbrel_cc::Growth;
+use whimbrel_cc::{Growth, SavedPath};
 use whimbrel_units::{Bytes, Duration};
 
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 20] = [
+pub(super) const TCP_KEYS: [&str; 21] = [
     "recovery",
     "initial_window",
+    "saved_path",
     "receive_window",
     "ack_every",
     "ack_delay",
@@ -132,6 +133,9 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
     let off = |time: Option<Duration>| time.map_or_else(|| Value::from("off"), Value::from);
     let values = |s: &Settings| {
         let (t, a) = (&s.tcp, &s.aatp);
+        let saved = t
+            .saved_path
+            .map(|saved| Value::table([("cwnd", saved.cwnd.into()), ("rtt", saved.rtt.into())]));
         let forged = t.forged_nacks.map(|forged| {
             let rate = 1.0 / forged.interval.as_secs_f64();
             let sequences = word(&SEQUENCES, forged.sequences);
@@ -142,6 +146,10 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
             ("mss", Some(t.mss.into())),
             ("header", Some(t.header.into())),
             ("initial_window", Some(t.initial_window.into())),
+            (
+                "saved_path",
+                Some(saved.unwrap_or_else(|| Value::from("off"))),
+            ),
             ("receive_window", Some(t.receive_window.into())),
             ("ack_every", Some(t.ack_every.into())),
             ("ack_delay", Some(t.ack_delay.into())),
@@ -252,6 +260,9 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     s.header = bytes(fields, "header", s.header, 0, 1_000)?;
     s.receive_window = receive_window(fields, s)?;
     s.initial_window = count(fields, "initial_window", s.initial_window, 100_000)?;
+    if let Some(field) = fields.get("saved_path") {
+        s.saved_path = saved_path(&field)?;
+    }
     s.ack_every = count(fields, "ack_every", s.ack_every, 1_000)?;
     s.ack_delay = timer(fields, "ack_delay", s.ack_delay)?;
     if let Some(field) = fields.get("quick_acks") {
@@ -336,6 +347,21 @@ fn choose<T: Copy>(what: &str, text: &str, choices: &[(&'static str, T)]) -> Res
         let names = choices.iter().map(|(name, _)| *name);
         unknown(what, text, names)
     })
+}
+
+/// `{ cwnd = "1.5MB", rtt = "600ms" }`, or `"off"`.
+fn saved_path(field: &Field<'_>) -> Result<Option<SavedPath>, ScenarioError> {
+    if matches!(field.value(), Value::Text(text) if text == "off") {
+        return Ok(None);
+    }
+    let fields = field.fields()?;
+    fields.only(&["cwnd", "rtt"])?;
+    fields.required("cwnd", "\"1.5MB\"")?;
+    let rtt = fields.required("rtt", "\"600ms\"")?;
+    Ok(Some(SavedPath {
+        cwnd: bytes(&fields, "cwnd", Bytes::ZERO, 1, MAX_WINDOW.get())?,
+        rtt: span(&rtt, Duration::from_micros(1), MAX_TIMER, "")?,
+    }))
 }
 
 /// `{ rate = 1000, sequences = "in-window" }`, or `"off"`.

@@ -159,6 +159,7 @@ impl Source {
             growth: Default::default(),
             seed,
             utc: Duration::ZERO,
+            saved: None,
         });
         let controller = built.expect("an AATP flow has an algorithm that is fed bursts");
         Self {

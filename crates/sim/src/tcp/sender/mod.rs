@@ -131,6 +131,7 @@ impl Sender {
             growth: settings.growth,
             seed,
             utc: Duration::ZERO,
+            saved: settings.saved_path,
         };
         let (total, last_payload) = segments(size, mss);
         let built = spec.build(&setup);

@@ -104,6 +104,7 @@ mod tests {
             growth: Default::default(),
             seed: 1,
             utc: Duration::ZERO,
+            saved: None,
         };
         let newreno: whimbrel_cc::Spec = "newreno".parse().expect("known");
         let controller = newreno.build(&setup).expect("fed acknowledgments");

@@ -98,6 +98,7 @@ fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenContro
         growth: Default::default(),
         seed: 0,
         utc: Duration::ZERO,
+        saved: None,
     };
     if chosen.build(&probe).path_changes().is_some() {
         return Err(format!(

@@ -22,6 +22,7 @@ pub(super) fn built(spec: &str) -> Box<dyn BurstController> {
         growth: Default::default(),
         seed: 1,
         utc: Duration::ZERO,
+        saved: None,
     };
     let spec: Spec = spec.parse().expect("valid");
     spec.build_for_bursts(&setup).expect("of this family")

@@ -129,6 +129,7 @@ impl Compete {
                 growth: Default::default(),
                 seed: 0,
                 utc: whimbrel_units::Duration::ZERO,
+                saved: None,
             };
             Cubic::new(&setup, CUBIC)
         });
