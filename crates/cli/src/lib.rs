@@ -118,7 +118,12 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
     if let Err(error) = registry::add(own) {
         return failure::report(&failure::BadInput::new(error).into());
     }
-    let done = match Cli::parse().command {
+    let command = Cli::parse().command;
+    // What has many connections or files open at once.
+    if let Command::Serve(_) | Command::Send(_) | Command::Get(_) | Command::Tunnel(_) = command {
+        whimbrel_transfer::service::raise_descriptor_limit();
+    }
+    let done = match command {
         Command::Controllers(args) => controllers::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Trace(args) => trace::run(&args),

@@ -264,6 +264,12 @@ fn control(
         networks: args.to.clone(),
     };
     let chosen = agent.datapath().choose(cgroup, &selection)?;
+    if chosen.is_shared() {
+        eprintln!(
+            "note: another `whimbrel tcp` controls connections of this cgroup; those that it \
+             chooses stay with it"
+        );
+    }
     let directory = chosen.directory().to_owned();
     let instance = Instance {
         controller: args.controller.to_string(),

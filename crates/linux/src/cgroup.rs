@@ -14,10 +14,12 @@
 
 use crate::error::LinuxError;
 use crate::kernel_algorithms::PREFIX;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -230,6 +232,23 @@ pub(crate) fn check(directory: &Path) -> Result<(), LinuxError> {
     }
 }
 
+/// Marks the directory of a cgroup until the mark is dropped. Says also whether somebody else has
+/// marked it.
+pub(crate) fn mark(directory: &Path) -> io::Result<(Flock<File>, bool)> {
+    // The lock says only that somebody is there: everybody ends with a shared one.
+    match Flock::lock(File::open(directory)?, FlockArg::LockExclusiveNonblock) {
+        Ok(alone) => {
+            alone.relock(FlockArg::LockShared)?;
+            Ok((alone, false))
+        }
+        Err((opened, Errno::EWOULDBLOCK)) => {
+            let shared = Flock::lock(opened, FlockArg::LockShared);
+            Ok((shared.map_err(|(_, errno)| errno)?, true))
+        }
+        Err((_, errno)) => Err(errno.into()),
+    }
+}
+
 /// The directory of this process's cgroup; `None` if cgroup2 is not mounted.
 fn own() -> Result<Option<PathBuf>, LinuxError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
@@ -360,5 +379,23 @@ mod tests {
             Some("/user.slice")
         );
         assert_eq!(path_of("4:memory:/m\n"), None);
+    }
+
+    #[test]
+    fn a_second_instance_learns_of_the_first() {
+        let directory = std::env::temp_dir().join(format!("whimbrel-mark-{}", std::process::id()));
+        fs::create_dir(&directory).expect("made");
+        let (first, shared) = mark(&directory).expect("marked");
+        assert!(!shared);
+        let (second, shared) = mark(&directory).expect("marked");
+        assert!(shared);
+        drop(first);
+        assert!(
+            mark(&directory).expect("marked").1,
+            "the second one is there"
+        );
+        drop(second);
+        assert!(!mark(&directory).expect("marked").1);
+        fs::remove_dir(&directory).expect("removed");
     }
 }

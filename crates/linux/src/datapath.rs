@@ -22,6 +22,7 @@ use crate::kernel_algorithms::{PREFIX, kernel_algorithms, registered};
 use crate::options::{Cgroup, Network, Options, Selection};
 use crate::privileges::{self, Capability};
 use crate::wire;
+use nix::fcntl::Flock;
 use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::IpAddr;
@@ -152,13 +153,13 @@ impl Datapath {
             (Cgroup::New, None) => PathBuf::new(),
         };
         cgroup::check(&directory)?;
-        let opened = File::open(&directory).map_err(LinuxError::os("opening the cgroup"))?;
+        let marked = cgroup::mark(&directory).map_err(LinuxError::os("opening the cgroup"))?;
         if chooser.is_none() {
             *chooser = Some(self.load_chooser(selection)?);
         }
         let link = match &*chooser {
             Some(loaded) if loaded.selection == *selection => {
-                Link::cgroup(&loaded.program, opened.as_fd())?
+                Link::cgroup(&loaded.program, marked.0.as_fd())?
             }
             _ => {
                 return Err(LinuxError::System(
@@ -171,6 +172,7 @@ impl Datapath {
         Ok(Chosen {
             _link: link,
             _temporary: temporary,
+            marked,
             directory,
         })
     }
@@ -213,10 +215,18 @@ pub struct Chosen {
     // The program is detached before the cgroup is removed.
     _link: Link,
     _temporary: Option<Temporary>,
+    /// Tells other instances of this one, and whether there was one before.
+    marked: (Flock<File>, bool),
     directory: PathBuf,
 }
 
 impl Chosen {
+    /// Whether another instance has chosen connections of this cgroup before. A connection that
+    /// both choose stays with the other one.
+    pub fn is_shared(&self) -> bool {
+        self.marked.1
+    }
+
     /// The cgroup's directory; a command's process joins it by writing its PID to `cgroup.procs`.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -4,22 +4,23 @@
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A scraper sends one request of a
 //! few hundred bytes and gets one answer; that is all the HTTP there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// Maximum size of a request, bytes.
 const MAX_REQUEST: usize = 8 << 10;
 /// Timeout of a request with its answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of requests at once.
-const MAX_REQUESTS: usize = 8;
+/// Maximum number of connections at once. A further one replaces the oldest: a scraper sends its
+/// request as soon as it is connected and has its answer before as many others have come.
+const MAX_CONNECTIONS: usize = 64;
 
 /// What a value counts, in the words of Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,22 +115,29 @@ fn text(labels: &[(&str, &str)]) -> String {
 
 /// Answers scrapers until it is dropped. `refresh` is called before each answer, to set gauges.
 pub async fn serve(listener: TcpListener, metrics: Metrics, refresh: impl Fn(&Metrics)) {
-    let places = Arc::new(Semaphore::new(MAX_REQUESTS));
+    let mut answering = JoinSet::new();
+    let mut oldest = VecDeque::new();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = answering.join_next() => continue,
+        };
+        let Ok((stream, _)) = accepted else {
             // No file descriptor left: wait for one.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            continue;
-        };
         refresh(&metrics);
         let metrics = metrics.clone();
-        tokio::spawn(async move {
+        oldest.push_back(answering.spawn(async move {
             timeout(TIMEOUT, answer(stream, &metrics)).await.ok();
-            drop(place);
-        });
+        }));
+        oldest.retain(|task| !task.is_finished());
+        if oldest.len() > MAX_CONNECTIONS
+            && let Some(task) = oldest.pop_front()
+        {
+            task.abort();
+        }
     }
 }
 
@@ -209,6 +217,27 @@ mod tests {
             assert!(answer.starts_with(expected), "{answer}");
             assert_eq!(answer.contains("b 5"), expected.contains("200"));
         }
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn idle_connections_do_not_keep_a_scraper_waiting() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let serving = tokio::spawn(serve(listener, metrics(), |_| ()));
+        let mut idle = Vec::new();
+        for _ in 0..3 * MAX_CONNECTIONS {
+            idle.push(TcpStream::connect(address).await.expect("connected"));
+        }
+        let mut stream = TcpStream::connect(address).await.expect("connected");
+        let request = b"GET /metrics HTTP/1.0\r\n\r\n";
+        stream.write_all(request).await.expect("sent");
+        let mut text = String::new();
+        let reading = timeout(TIMEOUT / 2, stream.read_to_string(&mut text)).await;
+        reading
+            .expect("before an idle one times out")
+            .expect("an answer");
+        assert!(text.starts_with("HTTP/1.0 200 OK"), "{text}");
         serving.abort();
     }
 }

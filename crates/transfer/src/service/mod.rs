@@ -1,9 +1,11 @@
 //! What a program around a server or a client needs, without flags and output: events as lines and
 //! JSON, an audit log, the rates of what arrives, metrics for Prometheus, places on a server as users
-//! write them, and local ports that lead to ports at a server.
+//! write them, local ports that lead to ports at a server, and
+//! the limit on open files.
 
 mod audit;
 mod counted;
+mod descriptors;
 mod events;
 mod location;
 mod metrics;
@@ -12,6 +14,7 @@ mod tunnel;
 
 pub use audit::AuditLog;
 pub use counted::{count, metrics, refresh};
+pub use descriptors::raise_descriptor_limit;
 pub use location::Location;
 pub use metrics::{Metrics, serve as serve_metrics};
 pub use rates::{Arrival, Arrivals, Meter};
