@@ -4,28 +4,10 @@ use super::support::*;
 use serde_json::Value;
 use std::fs;
 
-const SHORT: [&str; 9] = [
-    "compare",
-    "--rate",
-    "8Mbit/s",
-    "--rtt",
-    "40ms",
-    "--loss",
-    "0%",
-    "--duration",
-    "6s",
-];
+const SHORT: &str = "compare --rate 8Mbit/s --rtt 40ms --loss 0% --duration 6s";
 
-fn with(more: &[&str]) -> Vec<String> {
-    let all = SHORT.iter().chain(more);
-    all.map(|word| (*word).to_owned()).collect()
-}
-
-fn run(more: &[&str]) -> String {
-    let words = with(more);
-    stdout(&whimbrel(
-        &words.iter().map(String::as_str).collect::<Vec<_>>(),
-    ))
+fn run(more: &str) -> String {
+    stdout(&whimbrel(&format!("{SHORT} {more}")))
 }
 
 /// Goodput of the flows of one run whose names begin so, bit/s of the whole run.
@@ -39,9 +21,8 @@ fn delivered(run: &Value, tested: bool) -> f64 {
 
 #[test]
 fn neighbours_have_a_column_beside_the_flows_under_test() {
-    let flags = ["--controllers", "bbr,vegas", "--neighbours", "cubic:2"];
-    let flags = [&flags[..], &["--seeds", "2"]].concat();
-    let text = run(&flags);
+    let flags = "--controllers bbr,vegas --neighbours cubic:2 --seeds 2";
+    let text = run(flags);
     let heading = text.split("\n\n").next().expect("a heading");
     assert!(
         heading
@@ -60,7 +41,7 @@ fn neighbours_have_a_column_beside_the_flows_under_test() {
         mean.parse().expect("a number")
     };
     assert_eq!(row("cubic")[3], "100");
-    let json = parse(&run(&[&flags[..], &["--json"]].concat()));
+    let json = parse(&run(&format!("{flags} --json")));
     let runs = list(&json["runs"]);
     let of = |name: &str, tested: bool| {
         let all = runs
@@ -84,15 +65,15 @@ fn neighbours_have_a_column_beside_the_flows_under_test() {
     assert!(of("vegas", true) < of("cubic", true));
     let page = folder();
     let path = path_in(&page, "a.html");
-    run(&[&flags[..], &["--report", &path]].concat());
+    run(&format!("{flags} --report '{path}'"));
     let html = fs::read_to_string(path).expect("a page");
     assert_contains(&html, &["neighbours, Mbit/s", "they keep, %"]);
 }
 
 #[test]
 fn neighbours_of_two_kinds_have_no_kind_to_compare_with() {
-    let flags = ["--controllers", "cubic", "--neighbours", "bbr,newreno:2"];
-    let text = run(&[&flags[..], &["--seeds", "1"]].concat());
+    let flags = "--controllers cubic --neighbours bbr,newreno:2";
+    let text = run(&format!("{flags} --seeds 1"));
     assert!(
         text.replace('\n', " ")
             .contains("1 flow beside one bbr flow and 2 newreno flows"),
@@ -103,7 +84,7 @@ fn neighbours_of_two_kinds_have_no_kind_to_compare_with() {
         "{text}"
     );
     // What is swept of streams concerns the flows under test only.
-    let printed = run(&[&flags[..], &["--streams", "1,8", "--print-scenario"]].concat());
+    let printed = run(&format!("{flags} --streams 1,8 --print-scenario"));
     assert_contains(
         &printed,
         &[
@@ -113,7 +94,7 @@ fn neighbours_of_two_kinds_have_no_kind_to_compare_with() {
             "controller = \"newreno\"\ncount = 2",
         ],
     );
-    let sim = stdout(&piped(&["sim", "-"], &printed));
+    let sim = stdout(&piped("sim -", &printed));
     assert!(
         sim.contains("bbr") && sim.contains("newreno"),
         "all flows: {sim}"
@@ -127,21 +108,17 @@ fn a_recorded_rate_is_the_path() {
     // A packet of 1504 bytes each 4 ms: 3 Mbit/s.
     let trace: String = (1..=250).map(|i| format!("{}\n", 4 * i)).collect();
     fs::write(&path, trace).expect("written");
-    let flags = ["compare", "--rate-trace", &path, "--rtt", "40ms"];
-    let more = ["--loss", "0%", "--controllers", "cubic", "--seeds", "1"];
-    let text = stdout(&whimbrel(&[&flags[..], &more].concat()));
+    let flags = format!("compare --rate-trace '{path}' --rtt 40ms --loss 0%");
+    let text = stdout(&whimbrel(&format!("{flags} --controllers cubic --seeds 1")));
     let row = text.lines().find(|line| line.starts_with("cubic"));
     let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
     let goodput: f64 = cells[1].parse().expect("a number");
     assert!((2.6..3.0).contains(&goodput), "{text}");
     assert!(text.starts_with("rate of ") && text.contains("a.down"));
-    let error = refused(&["compare", "--rate-trace", "none.down"], "");
-    assert!(
-        error.contains("--rate-trace") && error.contains("none.down"),
-        "{error}"
-    );
-    let error = refused(&["compare", "--rate-trace", &path, "--rate", "1Mbit/s"], "");
-    assert!(error.contains("cannot be used with"), "{error}");
+    let error = refused("compare --rate-trace none.down", "");
+    assert_contains(&error, &["--rate-trace", "none.down"]);
+    let error = refused(&format!("{flags} --rate 1Mbit/s"), "");
+    assert_contains(&error, &["cannot be used with"]);
 }
 
 #[test]
@@ -151,15 +128,9 @@ fn wrong_neighbours_name_what_to_write() {
         ("cubic:x", "from 1 to 1000; write e.g. `cubic:2`"),
         ("cubik:2", "did you mean `cubic`?"),
     ] {
-        for command in [
-            &["compare"][..],
-            &["advise", "--rate", "1Mbit/s", "--rtt", "9ms"],
-        ] {
-            let error = refused(&[command, &["--neighbours", value]].concat(), "");
-            assert!(
-                error.contains("--neighbours") && error.contains(says),
-                "{error}"
-            );
+        for command in ["compare", "advise --rate 1Mbit/s --rtt 9ms"] {
+            let error = refused(&format!("{command} --neighbours {value}"), "");
+            assert_contains(&error, &["--neighbours", says]);
         }
     }
 }

@@ -5,42 +5,26 @@ use serde_json::Value;
 
 #[test]
 fn compare_prints_the_scenario_that_sim_runs() {
-    let flags = [
-        "compare",
-        "--rate",
-        "10Mbit/s",
-        "--loss",
-        "0.5%,1%",
-        "--rtt",
-        "33ms",
-        "--flows",
-        "2",
-        "--duration",
-        "3s",
-    ];
-    let with = |more: &[&'static str]| whimbrel(&[&flags[..], more].concat());
-    let scenario = stdout(&with(&["--print-scenario"]));
+    let flags = "compare --rate 10Mbit/s --loss 0.5%,1% --rtt 33ms --flows 2 --duration 3s";
+    let with = |more: &str| whimbrel(&format!("{flags} {more}"));
+    let scenario = stdout(&with("--print-scenario"));
     let runs = |all: Value| {
         let runs = list(&all["runs"]).iter().cloned();
         runs.into_iter()
             .map(|run| run["flows"].clone())
             .collect::<Vec<_>>()
     };
-    let piped = runs(json(&piped(&["sim", "-", "--json"], &scenario)));
-    assert_eq!(piped, runs(json(&with(&["--json"]))));
+    let piped = runs(json(&piped("sim - --json", &scenario)));
+    assert_eq!(piped, runs(json(&with("--json"))));
     // Two losses, three seeds, six algorithms.
     assert_eq!(piped.len(), 2 * 3 * 6);
 }
 
 #[test]
 fn streams_and_messages_work_with_all_controllers_of_tcp() {
-    let flags = ["--messages", "20 kB every 10 ms", "--streams", "1,8"];
-    let printed = |more: &[&'static str]| {
-        stdout(&whimbrel(
-            &[&["compare", "--print-scenario"], &flags[..], more].concat(),
-        ))
-    };
-    let usual = printed(&[]);
+    let compare = "compare --messages '20 kB every 10 ms' --streams 1,8";
+    let run = |more: &str| stdout(&whimbrel(&format!("{compare} {more}")));
+    let usual = run("--print-scenario");
     for line in [
         "messages = \"20 kB every 10 ms\"",
         "\"flow.streams\" = [1, 8]",
@@ -48,22 +32,21 @@ fn streams_and_messages_work_with_all_controllers_of_tcp() {
     ] {
         assert!(usual.lines().any(|l| l == line), "no {line} in\n{usual}");
     }
-    let all = printed(&["--controllers", "all"]);
+    let all = run("--print-scenario --controllers all");
     assert!(all.contains("\"lia\"") && !all.contains("aatp"), "{all}");
-    let run = ["--duration", "2s", "--seeds", "1", "--controllers", "bbr"];
-    let table = stdout(&whimbrel(&[&["compare"], &flags[..], &run].concat()));
-    assert!(
-        table.contains("msg p99") && table.contains("blocked"),
-        "{table}"
-    );
+    let table = run("--duration 2s --seeds 1 --controllers bbr");
+    assert_contains(&table, &["msg p99", "blocked"]);
 }
 
 #[test]
 fn all_algorithms_can_be_compared() {
-    let printed = ["compare", "--print-scenario", "--controllers"];
-    let scenario = |controllers| stdout(&whimbrel(&[&printed[..], &[controllers]].concat()));
+    let scenario = |names| {
+        stdout(&whimbrel(&format!(
+            "compare --print-scenario --controllers {names}"
+        )))
+    };
     let all = scenario("all");
-    let listed = json(&whimbrel(&["controllers", "--json"]));
+    let listed = json(&whimbrel("controllers --json"));
     let controllers = list(&listed).iter();
     for controller in controllers.filter(|c| c["kind"] == "controller") {
         assert!(all.contains(&controller["name"].to_string()), "{all}");
@@ -75,17 +58,9 @@ fn all_algorithms_can_be_compared() {
 fn a_picture_does_not_change_the_results() {
     let folder = folder();
     let path = path_in(&folder, "a.svg");
-    let plain = [
-        "compare",
-        "--duration",
-        "3s",
-        "--seeds",
-        "2",
-        "--controllers",
-        "cubic,cerl",
-    ];
-    let drawn = stdout(&whimbrel(&[&plain[..], &["--plot", &path]].concat()));
-    assert_eq!(drawn, stdout(&whimbrel(&plain)));
+    let plain = "compare --duration 3s --seeds 2 --controllers cubic,cerl";
+    let drawn = stdout(&whimbrel(&format!("{plain} --plot '{path}'")));
+    assert_eq!(drawn, stdout(&whimbrel(plain)));
     let svg = std::fs::read_to_string(path).expect("a picture");
     assert_contains(
         &svg,
@@ -101,19 +76,11 @@ fn a_picture_does_not_change_the_results() {
 
 #[test]
 fn the_table_names_the_path_and_has_the_best_first() {
-    let flags = [
-        "--controllers",
-        "cubic,bbr,cerl-plus-printed",
-        "--rate",
-        "10Mbit/s",
-    ];
-    let more = ["--loss", "2%", "--duration", "5s", "--seeds", "2"];
-    let text = stdout(&whimbrel(&[&["compare"], &flags[..], &more].concat()));
-    let first = text
-        .split("\n\n")
-        .next()
-        .expect("a heading")
-        .replace('\n', " ");
+    let flags = "compare --controllers cubic,bbr,cerl-plus-printed --rate 10Mbit/s --loss 2% \
+                 --duration 5s --seeds 2";
+    let text = stdout(&whimbrel(flags));
+    let (first, _) = text.split_once("\n\n").expect("a heading");
+    let first = first.replace('\n', " ");
     let heading = "10Mbit/s, RTT 100 ms, queue 1 bdp, loss 2%, 1 flow, 5s, ";
     assert!(first.starts_with(heading), "{text}");
     assert!(first.contains("recovery rack, QUIC, paced"), "{text}");
@@ -131,24 +98,19 @@ fn the_table_names_the_path_and_has_the_best_first() {
         text.lines().all(|line| line.chars().count() <= 120),
         "{text}"
     );
-    let tcp = stdout(&whimbrel(
-        &[&["compare", "--transport", "tcp"], &flags[..], &more].concat(),
-    ));
-    assert!(
-        tcp.contains("TCP, not paced") && tcp.contains("ver QUIC, paced"),
-        "{tcp}"
-    );
+    let tcp = stdout(&whimbrel(&format!("{flags} --transport tcp")));
+    assert_contains(&tcp, &["TCP, not paced", "ver QUIC, paced"]);
 }
 
 #[test]
 fn the_default_of_transfers_has_nine_tenths_of_bbr_on_a_lossy_gigabit() {
-    let help = stdout(&whimbrel(&["send", "--help"]));
+    let help = stdout(&whimbrel("send --help"));
     let default = "[default: whimbrel]";
-    assert!(help.contains(default), "{help}");
-    let flags = ["--rate", "1Gbit/s", "--rtt", "20ms", "--loss", "1%"];
-    let run = ["--duration", "4s", "--seeds", "1", "--json"];
-    let all = ["compare", "--controllers", "bbr,whimbrel"];
-    let all = json(&whimbrel(&[&all[..], &flags[..], &run[..]].concat()));
+    assert_contains(&help, &[default]);
+    let all = json(&whimbrel(
+        "compare --controllers bbr,whimbrel --rate 1Gbit/s --rtt 20ms --loss 1% --duration 4s \
+         --seeds 1 --json",
+    ));
     let goodput = |name: &str| {
         let runs = list(&all["runs"]).iter();
         let mut of = runs.filter(|run| run["parameters"]["controller"] == name);
@@ -162,24 +124,10 @@ fn the_default_of_transfers_has_nine_tenths_of_bbr_on_a_lossy_gigabit() {
 fn real_transfers_stand_beside_the_simulator() {
     let folder = folder();
     let page = path_in(&folder, "real.html");
-    let flags = [
-        "compare",
-        "--real",
-        "--rate",
-        "20Mbit/s",
-        "--rtt",
-        "20ms",
-        "--loss",
-        "0.5%",
-        "--duration",
-        "1s",
-        "--controllers",
-        "reno,cerl,enhanced-aatp",
-        "--json",
-        "--report",
-        &page,
-    ];
-    let output = whimbrel(&flags);
+    let output = whimbrel(&format!(
+        "compare --real --rate 20Mbit/s --rtt 20ms --loss 0.5% --duration 1s \
+         --controllers reno,cerl,enhanced-aatp --json --report '{page}'"
+    ));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let json = parse(&text(&output.stdout));
     let runs = list(&json["runs"]);
@@ -219,10 +167,10 @@ fn real_transfers_stand_beside_the_simulator() {
 
 #[test]
 fn real_transfers_need_one_path() {
-    let error = refused(&["compare", "--real", "--loss", "0%,1%"], "");
+    let error = refused("compare --real --loss 0%,1%", "");
     assert!(
         error.starts_with("error: --loss: --real has one path; write one value"),
         "{error}"
     );
-    assert!(refused(&["compare", "--real", "--flows", "2"], "").contains("cannot be used with"));
+    assert!(refused("compare --real --flows 2", "").contains("cannot be used with"));
 }

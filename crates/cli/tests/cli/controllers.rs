@@ -5,7 +5,7 @@ use serde_json::Value;
 
 #[test]
 fn controllers_have_citations_and_parameters() {
-    let all = json(&whimbrel(&["controllers", "--json"]));
+    let all = json(&whimbrel("controllers --json"));
     let cerl = list(&all)
         .iter()
         .find(|c| c["name"] == "cerl")
@@ -44,18 +44,18 @@ fn controllers_have_citations_and_parameters() {
 
 #[test]
 fn an_algorithm_is_shown_with_its_code() {
-    let run = |args: &[&str]| whimbrel(&[&["controllers"], args].concat());
-    let code = stdout(&run(&["cerl", "--code"]));
+    let run = |args: &str| whimbrel(&format!("controllers {args}"));
+    let code = stdout(&run("cerl --code"));
     assert!(
         code.starts_with("// crates/cc/src/classifiers/cerl.rs\n\n//! TCP CERL"),
         "{code}"
     );
-    let both = stdout(&run(&["cubic+cerl", "--code"]));
+    let both = stdout(&run("cubic+cerl --code"));
     assert!(
         both.starts_with("// crates/cc/src/algorithms/loss/cubic.rs\n")
             && both.contains("\n// crates/cc/src/classifiers/cerl.rs\n")
     );
-    let shown = stdout(&run(&["cerl?A=0.6"]));
+    let shown = stdout(&run("cerl?A=0.6"));
     assert!(
         shown.contains("crates/cc/src/classifiers/cerl.rs")
             && shown.contains("?A=0.55")
@@ -63,17 +63,14 @@ fn an_algorithm_is_shown_with_its_code() {
         "{shown}"
     );
     // A loss classifier that is not a controller.
-    assert!(stdout(&run(&["ltd"])).contains("crates/cc/src/classifiers/jitter.rs"));
-    let entries = json(&run(&["cerl", "--json"]));
+    assert!(stdout(&run("ltd")).contains("crates/cc/src/classifiers/jitter.rs"));
+    let entries = json(&run("cerl --json"));
     assert_eq!(list(&entries).len(), 1);
     assert_eq!(
         [&entries[0]["name"], &entries[0]["code"][0]["path"]],
         ["cerl", "crates/cc/src/classifiers/cerl.rs"]
     );
-    let error = fails(&run(&["cerk"]), 2);
-    assert!(
-        error.contains("unknown controller `cerk`, did you mean `cerl`?"),
-        "{error}"
-    );
-    assert!(fails(&run(&["--code"]), 2).contains("<NAME>"));
+    let error = fails(&run("cerk"), 2);
+    assert_contains(&error, &["unknown controller `cerk`, did you mean `cerl`?"]);
+    assert!(fails(&run("--code"), 2).contains("<NAME>"));
 }

@@ -1,26 +1,21 @@
 //! Everything together: a real file, from `send` to `serve`, through `link`, beside the simulator.
 //! Where the system allows no namespaces, only the prediction is tested.
 
+use super::support::*;
 use serde_json::Value;
-use std::process::Command;
+
+/// The JSON of a race, which may print warnings.
+fn raced(args: &str) -> Value {
+    let output = whimbrel(args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    parse(&text(&output.stdout))
+}
 
 #[test]
 fn a_real_file_crosses_an_emulated_path_under_every_controller() {
-    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
-        .args([
-            "demo", "--json", "--size", "300kB", "--rate", "20Mbit/s", "--rtt", "10ms",
-        ])
-        .args([
-            "--loss",
-            "0.5%",
-            "--controllers",
-            "newreno,cubic,cerl?A=0.6",
-        ])
-        .output()
-        .expect("the command starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json = raced(
+        "demo --json --size 300kB --rate 20Mbit/s --rtt 10ms --loss 0.5% --controllers newreno,cubic,cerl?A=0.6",
+    );
     let contestants = json["contestants"].as_array().expect("a list");
     assert_eq!(contestants.len(), 3);
     for c in contestants {
@@ -53,15 +48,9 @@ fn a_real_file_crosses_an_emulated_path_under_every_controller() {
 
 #[test]
 fn the_kernels_algorithm_races_ours_over_the_kernels_tcp() {
-    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
-        .args(["demo", "--tcp", "--json", "--size", "300kB"])
-        .args(["--rate", "20Mbit/s", "--rtt", "10ms", "--loss", "0.5%"])
-        .args(["--controllers", "reno,cerl"])
-        .output()
-        .expect("the command starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json = raced(
+        "demo --tcp --json --size 300kB --rate 20Mbit/s --rtt 10ms --loss 0.5% --controllers reno,cerl",
+    );
     assert_eq!(json["transport"], "tcp");
     let contestants = json["contestants"].as_array().expect("a list");
     let whose: Vec<&Value> = contestants.iter().map(|c| &c["implementation"]).collect();
@@ -84,14 +73,7 @@ fn the_kernels_algorithm_races_ours_over_the_kernels_tcp() {
 
 #[test]
 fn each_controller_gets_a_file_that_takes_about_the_time_asked_for() {
-    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
-        .args(["demo", "--json", "--time", "2s", "--rate", "20Mbit/s"])
-        .args(["--rtt", "40ms", "--loss", "1%"])
-        .output()
-        .expect("the command starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json = raced("demo --json --time 2s --rate 20Mbit/s --rtt 40ms --loss 1%");
     let contestants = json["contestants"].as_array().expect("a list");
     let number = |value: &Value| value.as_f64().expect("a number");
     let bytes: Vec<f64> = contestants.iter().map(|c| number(&c["bytes"])).collect();
@@ -112,18 +94,12 @@ fn each_controller_gets_a_file_that_takes_about_the_time_asked_for() {
 
 #[test]
 fn a_race_without_a_file_or_a_rate_is_refused_with_what_to_write() {
-    let cases = [
-        ("--size", "0B", "8 MiB"),
-        ("--rate", "0bit/s", "50 Mbit/s"),
-        ("--time", "0s", "45 s"),
-    ];
-    for (flag, value, says) in cases {
-        let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
-            .args(["demo", flag, value])
-            .output()
-            .expect("the command starts");
-        assert_eq!(output.status.code(), Some(2));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains(flag) && errors.contains(says), "{errors}");
-    }
+    all_refused(
+        "",
+        &[
+            ("demo --size 0B", "8 MiB"),
+            ("demo --rate 0bit/s", "50 Mbit/s"),
+            ("demo --time 0s", "45 s"),
+        ],
+    );
 }

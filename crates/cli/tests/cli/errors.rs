@@ -26,32 +26,31 @@ fn errors_name_the_place_of_the_mistake() {
         format!("error: {file}:5: link.L: unknown key `queu`, did you mean `queue`?\n")
     );
     assert!(
-        refused(&["sim", "-"], "[[flow]]\nroute = [\"L\"]\n")
+        refused("sim -", "[[flow]]\nroute = [\"L\"]\n")
             .starts_with("error: <stdin>:2: flow.route: unknown link `L`")
     );
-    assert!(refused(&["sim", "no/such.toml"], "").starts_with("error: cannot read no/such.toml: "));
+    assert!(refused("sim no/such.toml", "").starts_with("error: cannot read no/such.toml: "));
     assert!(
-        refused(&["sim", "-", "--set", "link.L.rate=fast"], SCENARIO)
+        refused("sim - --set link.L.rate=fast", SCENARIO)
             .contains("--set link.L.rate=fast: link.L.rate: ")
     );
-    assert!(
-        refused(&["sim", "-", "--set", "rate"], SCENARIO).contains("must be written key=value")
-    );
-    assert!(refused(&["compare", "--controllers", "cubik"], "").contains("did you mean `cubic`?"));
-    assert!(refused(&["compare", "--rate", "8 mbits"], "").contains("did you mean `Mbit/s`?"));
-    for command in [
-        &["send", "FILE", "HOST", "--controller", "cubik"][..],
-        &["demo", "--size", "1MB", "--controllers", "cubik"],
-    ] {
-        assert!(refused(command, "").contains("did you mean `cubic`?"));
-    }
-    let bursts = refused(&["tcp", "--controller", "enhanced-aatp", "--", "true"], "");
-    assert!(
-        bursts.contains("`enhanced-aatp` sends bursts, which TCP cannot do"),
-        "{bursts}"
+    assert!(refused("sim - --set rate", SCENARIO).contains("must be written key=value"));
+    let bursts = "`enhanced-aatp` sends bursts, which TCP cannot do";
+    all_refused(
+        "",
+        &[
+            ("compare --controllers cubik", "did you mean `cubic`?"),
+            ("compare --rate '8 mbits'", "did you mean `Mbit/s`?"),
+            ("send FILE HOST --controller cubik", "did you mean `cubic`?"),
+            (
+                "demo --size 1MB --controllers cubik",
+                "did you mean `cubic`?",
+            ),
+            ("tcp --controller enhanced-aatp -- true", bursts),
+        ],
     );
     // A flag is named as the user wrote it; no file, which the user did not write.
-    let queue = refused(&["compare", "--queue", "1"], "");
+    let queue = refused("compare --queue 1", "");
     assert_contains(
         &queue,
         &[
@@ -59,28 +58,20 @@ fn errors_name_the_place_of_the_mistake() {
             "`1` is not a queue; write e.g. `50 packets`",
         ],
     );
-    let messages = refused(&["compare", "--messages", "20 kB each 10 ms"], "");
+    let messages = refused("compare --messages '20 kB each 10 ms'", "");
     assert!(
         messages.starts_with("error: --messages: `20 kB each 10 ms` does not describe messages"),
         "{messages}"
     );
-    let long = refused(&["compare", "--flows", "1000000"], "");
+    let long = refused("compare --flows 1000000", "");
     assert!(
         long.starts_with("error: --flows: must be from 0 to 100000, not 1000000"),
         "{long}"
     );
-    assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
+    assert!(refused("compare --threads 0", "").contains("--threads"));
     assert!(refused(&["simulate"], "").contains("'sim'"));
     // The input is right, but the file cannot be written: status 1.
-    let output = whimbrel(&[
-        "compare",
-        "--duration",
-        "1s",
-        "--seeds",
-        "1",
-        "--plot",
-        "/no/such/folder/a.svg",
-    ]);
+    let output = whimbrel("compare --duration 1s --seeds 1 --plot /no/such/folder/a.svg");
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("cannot write /no/such/folder/a.svg"));
 }
@@ -110,7 +101,7 @@ fn a_wrong_number_is_refused_with_the_reason_and_the_right_spelling() {
         assert!(error.contains(why), "{flag} {value}: {error}");
     }
     for command in ["link", "demo", "advise"] {
-        let error = refused(&[command, "--loss", "0.5"], "");
+        let error = refused(&format!("{command} --loss 0.5"), "");
         assert_contains(&error, &["write `0.5 %` or `50 %`"]);
     }
 }
@@ -118,7 +109,7 @@ fn a_wrong_number_is_refused_with_the_reason_and_the_right_spelling() {
 #[test]
 fn a_flow_beyond_the_run_and_a_single_bracket_are_refused_at_their_line() {
     let late = SCENARIO.replace("[[flow]]", "[[flow]]\nstart = \"9 s\"");
-    let error = refused(&["sim", "-"], &late);
+    let error = refused("sim -", &late);
     assert!(
         error.starts_with(
             "error: <stdin>:7: flow.start: the flow would start at 9 s, but the run ends at 5 s"
@@ -126,30 +117,27 @@ fn a_flow_beyond_the_run_and_a_single_bracket_are_refused_at_their_line() {
         "{error}"
     );
     assert_eq!(
-        refused(&["sim", "-"], &SCENARIO.replace("[[flow]]", "[flow]")),
+        refused("sim -", &SCENARIO.replace("[[flow]]", "[flow]")),
         "error: <stdin>:6: flow: flows are a list: write [[flow]] with double brackets\n"
     );
     // A scenario may write a probability as a number with an exponent.
     let small = SCENARIO.replace("queue", "loss = \"1e-3\"\nqueue");
-    let run = piped(&["sim", "-", "--json"], &small);
+    let run = piped("sim - --json", &small);
     assert!(run.status.success(), "{}", text(&run.stderr));
 }
 
 #[test]
 fn names_are_found_in_any_case_and_a_typo_shows_three() {
-    let scenario = stdout(&whimbrel(&[
-        "compare",
-        "--print-scenario",
-        "--controllers",
-        "CUBIC,BBR",
-    ]));
-    assert!(scenario.contains("[\"cubic\", \"bbr\"]"), "{scenario}");
-    let error = refused(&["compare", "--controllers", "cubik"], "");
+    let scenario = stdout(&whimbrel(
+        "compare --print-scenario --controllers CUBIC,BBR",
+    ));
+    assert_contains(&scenario, &["[\"cubic\", \"bbr\"]"]);
+    let error = refused("compare --controllers cubik", "");
     assert!(
         error.contains("did you mean `cubic`?") && !error.contains("vegas"),
         "{error}"
     );
-    let error = refused(&["reproduce", "cubic"], "");
+    let error = refused("reproduce cubic", "");
     assert!(
         error.contains("`cerl`, `emfast`") && error.len() < 200,
         "{error}"
@@ -158,7 +146,7 @@ fn names_are_found_in_any_case_and_a_typo_shows_three() {
 
 #[test]
 fn no_error_names_a_temporary_file() {
-    let output = whimbrel(&["rank", "--save", "/no/such/folder/a.json"]);
+    let output = whimbrel("rank --save /no/such/folder/a.json");
     let error = text(&output.stderr);
     assert_eq!(
         error,
@@ -169,7 +157,7 @@ fn no_error_names_a_temporary_file() {
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     let mut child = command()
-        .args(["compare", "--duration", "1s", "--seeds", "20", "--json"])
+        .args(words("compare --duration 1s --seeds 20 --json"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -183,18 +171,8 @@ fn a_closed_pipe_is_not_an_error() {
 #[test]
 fn every_command_has_help_with_examples() {
     let help = stdout(&whimbrel(&["--help"]));
-    for command in [
-        "controllers",
-        "sim",
-        "compare",
-        "judge",
-        "model",
-        "rank",
-        "advise",
-        "reproduce",
-        "tcp",
-    ] {
-        assert!(help.contains(command), "{help}");
+    for command in words("controllers sim compare judge model rank advise reproduce tcp") {
+        assert_contains(&help, &[command]);
         let own = stdout(&whimbrel(&[command, "--help"]));
         assert!(
             own.contains(&format!("whimbrel {command}")) && own.contains("--json"),

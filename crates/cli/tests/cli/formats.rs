@@ -4,9 +4,7 @@ use super::support::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Stdio;
 use tempfile::TempDir;
 
 /// A flow that ends, a flow that does not, and names that need quotes.
@@ -49,20 +47,12 @@ fn csv(path: &Path) -> Rows {
 #[test]
 fn saved_tables_have_the_same_values_as_json() {
     let folder = with_scenario();
-    let plain = stdout(&whimbrel_in(folder.path(), &["sim", "path.toml"]));
-    let args = ["sim", "path.toml", "--save", "flows.csv"];
-    let more = [
-        "--save",
-        "samples=samples.csv",
-        "--interval",
-        "500 ms",
-        "--threads",
-        "2",
-    ];
-    let saving = [&args[..], &more[..]].concat();
-    assert_eq!(stdout(&whimbrel_in(folder.path(), &saving)), plain);
+    let sim = |flags: &str| whimbrel_in(folder.path(), &format!("sim path.toml {flags}"));
+    let plain = stdout(&sim(""));
+    let saving = "--save flows.csv --save samples=samples.csv --interval '500 ms' --threads 2";
+    assert_eq!(stdout(&sim(saving)), plain);
     let flows = csv(&folder.path().join("flows.csv"));
-    let printed = json(&whimbrel_in(folder.path(), &["sim", "path.toml", "--json"]));
+    let printed = json(&sim("--json"));
     let runs = printed["runs"].as_array().expect("a list");
     let all = runs.iter().flat_map(|run| {
         let flows = run["flows"].as_array().expect("a list");
@@ -76,14 +66,12 @@ fn saved_tables_have_the_same_values_as_json() {
             Some(row["link.L.loss"].as_str()),
             run["parameters"]["link.L.loss"].as_str()
         );
-        assert_eq!(
-            row["link.L.loss_ratio"],
-            if row["link.L.loss"] == "1 %" {
-                "0.01"
-            } else {
-                "0"
-            }
-        );
+        let ratio = if row["link.L.loss"] == "1 %" {
+            "0.01"
+        } else {
+            "0"
+        };
+        assert_eq!(row["link.L.loss_ratio"], ratio);
         assert_eq!(Some(row["flow"].as_str()), flow["name"].as_str());
         assert_eq!(row["goodput_bps"], flow["goodput_bps"].to_string());
         assert_eq!(row["lost_random"], flow["lost"]["random"].to_string());
@@ -104,8 +92,7 @@ fn saved_tables_have_the_same_values_as_json() {
         .collect();
     assert_eq!(times, [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
     // The same file on one thread.
-    let one = ["sim", "path.toml", "--save", "again.csv", "--threads", "1"];
-    assert_eq!(stdout(&whimbrel_in(folder.path(), &one)), plain);
+    assert_eq!(stdout(&sim("--save again.csv --threads 1")), plain);
     let bytes = |name: &str| fs::read(folder.path().join(name)).expect("there");
     assert_eq!(bytes("again.csv"), bytes("flows.csv"));
     assert_eq!(
@@ -119,7 +106,7 @@ fn saved_tables_have_the_same_values_as_json() {
 #[test]
 fn a_parquet_file_has_the_command_and_the_scenario() {
     let folder = with_scenario();
-    let args = ["sim", "path.toml", "--save", "flows.parquet"];
+    let args = words("sim path.toml --save flows.parquet");
     let plain = stdout(&whimbrel_in(folder.path(), &args[..2]));
     assert_eq!(stdout(&whimbrel_in(folder.path(), &args)), plain);
     let parquet = fs::read(folder.path().join("flows.parquet")).expect("there");
@@ -140,22 +127,9 @@ fn a_parquet_file_has_the_command_and_the_scenario() {
 #[test]
 fn scores_are_saved_as_parquet() {
     let folder = folder();
-    let args = [
-        "rank",
-        "--controllers",
-        "cubic",
-        "--only",
-        "a01",
-        "--seeds",
-        "2",
-        "--keep",
-        "kept",
-        "--save",
-        "scores=scores.parquet",
-        "--save",
-        "runs.parquet",
-    ];
-    stdout(&whimbrel_in(folder.path(), &args));
+    let args = "rank --controllers cubic --only a01 --seeds 2 --keep kept \
+                --save scores=scores.parquet --save runs.parquet";
+    stdout(&whimbrel_in(folder.path(), args));
     for (file, column) in [("scores", "seed_count"), ("runs", "jain_in_windows")] {
         let parquet = fs::read(folder.path().join(format!("{file}.parquet"))).expect("there");
         let holds = |text: &str| {
@@ -171,7 +145,7 @@ fn scores_are_saved_as_parquet() {
 #[test]
 fn a_build_without_parquet_refuses_to_write_it() {
     let folder = with_scenario();
-    let args = ["sim", "path.toml", "--save", "flows.parquet"];
+    let args = words("sim path.toml --save flows.parquet");
     let error = fails(&whimbrel_in(folder.path(), &args), 2);
     assert!(error.contains("this build has no Parquet; write .csv, or build with `make full`"));
 }
@@ -181,23 +155,28 @@ fn wrong_files_to_save_are_refused_before_any_run() {
     let folder = with_scenario();
     let path = folder.path();
     // The runs would take hours.
-    let long = ["compare", "--duration", "10 h", "--rate", "10 Gbit/s"];
-    let save = |what: &'static str| [&long[..], &["--save", what]].concat();
-    assert!(fails(&whimbrel_in(path, &save("a.cvs")), 2).contains("did you mean .csv?"));
-    assert!(fails(&whimbrel_in(path, &save("a.txt")), 2).contains(".csv and .parquet"));
-    assert!(fails(&whimbrel_in(path, &save("flow=a.csv")), 2).contains("did you mean `flows`?"));
-    assert!(fails(&whimbrel_in(path, &save("no/a.csv")), 1).contains("cannot write no/a.csv"));
-    let twice = [&save("a.csv")[..], &["--save", "runs=a.csv"]].concat();
-    assert!(fails(&whimbrel_in(path, &twice), 2).contains("saved twice"));
-    let idle = [&save("a.csv")[..], &["--interval", "1 s"]].concat();
-    assert!(fails(&whimbrel_in(path, &idle), 2).contains("--save samples=FILE"));
-    let fine = [&save("samples=a.csv")[..], &["--interval", "1 ms"]].concat();
-    assert!(fails(&whimbrel_in(path, &fine), 2).contains("choose a longer interval"));
-    let several = [&long[..], &["--iperf3", "a.json"]].concat();
-    assert!(
-        fails(&whimbrel_in(path, &several), 2)
-            .contains("needs one run, but the scenario has 6 combinations")
-    );
+    let long = "compare --duration '10 h' --rate '10 Gbit/s'";
+    for (flags, status, says) in [
+        ("--save a.cvs", 2, "did you mean .csv?"),
+        ("--save a.txt", 2, ".csv and .parquet"),
+        ("--save flow=a.csv", 2, "did you mean `flows`?"),
+        ("--save no/a.csv", 1, "cannot write no/a.csv"),
+        ("--save a.csv --save runs=a.csv", 2, "saved twice"),
+        ("--save a.csv --interval '1 s'", 2, "--save samples=FILE"),
+        (
+            "--save samples=a.csv --interval '1 ms'",
+            2,
+            "choose a longer interval",
+        ),
+        (
+            "--iperf3 a.json",
+            2,
+            "needs one run, but the scenario has 6 combinations",
+        ),
+    ] {
+        let error = fails(&whimbrel_in(path, &format!("{long} {flags}")), status);
+        assert_contains(&error, &[says]);
+    }
     assert_eq!(
         fs::read_dir(path).expect("a folder").count(),
         1,
@@ -208,14 +187,7 @@ fn wrong_files_to_save_are_refused_before_any_run() {
 #[test]
 fn a_run_in_iperf3s_format_has_intervals_that_add_up() {
     let folder = with_scenario();
-    let args = [
-        "sim",
-        "path.toml",
-        "--set",
-        "link.L.loss=1 %",
-        "--iperf3",
-        "run.json",
-    ];
+    let args = words("sim path.toml --set 'link.L.loss=1 %' --iperf3 run.json");
     stdout(&whimbrel_in(folder.path(), &args));
     let text = fs::read_to_string(folder.path().join("run.json")).expect("there");
     let test = parse(&text);
@@ -231,15 +203,7 @@ fn a_run_in_iperf3s_format_has_intervals_that_add_up() {
         assert_eq!(sum(name), test["end"]["sum_sent"][name].as_u64(), "{name}");
     }
     // The same run as the first seed of the table.
-    let printed = [
-        "sim",
-        "path.toml",
-        "--set",
-        "link.L.loss=1 %",
-        "--seeds",
-        "1",
-        "--json",
-    ];
+    let printed = words("sim path.toml --set 'link.L.loss=1 %' --seeds 1 --json");
     let printed = json(&whimbrel_in(folder.path(), &printed));
     for (place, flow) in printed["runs"][0]["flows"]
         .as_array()
@@ -262,40 +226,16 @@ fn a_transfer_has_intervals_and_logs_at_both_ends() {
     let folder = with_scenario();
     let path = folder.path();
     fs::write(path.join("data"), vec![7; 4_000_000]).expect("written");
-    fs::create_dir(path.join("in")).expect("made");
-    let mut server = command()
-        .args(["serve", "in", "--once", "--json", "--listen", "127.0.0.1:0"])
-        .args([
-            "--identity",
-            "id",
-            "--qlog",
-            "served",
-            "--qlog-limit",
-            "16 MB",
-        ])
-        .current_dir(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut printed = BufReader::new(server.stdout.take().expect("piped"));
-    let mut line = String::new();
-    printed.read_line(&mut line).expect("its address");
-    let listening = parse(&line);
-    let address = listening["address"].as_str().expect("a string");
-    let args = [
-        "send",
-        "data",
-        address,
-        "--identity",
-        "id",
-        "--json",
-        "--interval",
-        "5 ms",
-    ];
-    let more = ["--qlog", "sent", "--controller", "newreno"];
-    let summary = json(&whimbrel_in(path, &[&args[..], &more].concat()));
-    printed.read_to_string(&mut line).expect("it ends");
-    server.wait().expect("it ends");
+    let logged = "--listen 127.0.0.1:0 --once --qlog served --qlog-limit '16 MB'";
+    let mut server = Server::start(path, logged);
+    let listening = server.listening.clone();
+    let send = format!(
+        "send data {} --identity id --json --interval '5 ms' --qlog sent --controller newreno",
+        server.address
+    );
+    let summary = json(&whimbrel_in(path, &send));
+    while server.event().is_some() {}
+    server.child.wait().expect("it ends");
     let intervals = summary["intervals"].as_array().expect("a list");
     assert!(intervals.len() > 1);
     let part = |name: &'static str| intervals.iter().map(move |i| i["streams"][0][name].clone());
@@ -327,15 +267,6 @@ fn a_transfer_has_intervals_and_logs_at_both_ends() {
             "a sixteenth of 16 MB"
         );
     }
-    let full = [
-        "serve",
-        "in",
-        "--identity",
-        "id",
-        "--qlog",
-        "served",
-        "--qlog-limit",
-        "1 kB",
-    ];
+    let full = words("serve in --identity id --qlog served --qlog-limit '1 kB'");
     assert!(fails(&whimbrel_in(path, &full), 1).contains("raise --qlog-limit"));
 }

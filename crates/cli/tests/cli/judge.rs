@@ -28,7 +28,7 @@ seeds = 3
 
 #[test]
 fn decisions_are_counted_and_mistakes_have_costs() {
-    let all = json(&piped(&["judge", "-", "--json"], GRID));
+    let all = json(&piped("judge - --json", GRID));
     assert_eq!(all["scenario"], "<stdin>");
     let judged = list(&all["judged"]);
     assert_eq!(judged.len(), 1);
@@ -44,7 +44,7 @@ fn decisions_are_counted_and_mistakes_have_costs() {
         serde_json::json!({ "link.L.loss": "2 %", "link.L.queue": "4 bdp", "flow.others.count": 2 })
     );
     // The decisions are those of the runs of `sim`, cell by cell.
-    let runs = json(&piped(&["sim", "-", "--json"], GRID));
+    let runs = json(&piped("sim - --json", GRID));
     let runs = list(&runs["runs"]);
     for (cell, runs) in cells.iter().zip(runs.chunks(3)) {
         for kind in [
@@ -89,12 +89,7 @@ fn decisions_are_counted_and_mistakes_have_costs() {
 
 #[test]
 fn judging_does_not_depend_on_the_number_of_threads() {
-    let run = |threads| {
-        json(&piped(
-            &["judge", "-", "--json", "--threads", threads],
-            GRID,
-        ))
-    };
+    let run = |threads| json(&piped(&format!("judge - --json --threads {threads}"), GRID));
     assert_eq!(run("1"), run("2"));
 }
 
@@ -102,9 +97,8 @@ fn judging_does_not_depend_on_the_number_of_threads() {
 fn the_text_and_the_picture_show_the_mistakes() {
     let folder = folder();
     let path = path_in(&folder, "a.svg");
-    let picture = ["--picture", &path];
-    let chosen = ["judge", "-", "--controllers", "newreno+ltd,enhanced-aatp"];
-    let shown = stdout(&piped(&[&chosen[..], &picture].concat(), GRID));
+    let judge = format!("judge - --controllers newreno+ltd,enhanced-aatp --picture '{path}'");
+    let shown = stdout(&piped(&judge, GRID));
     assert_contains(
         &shown,
         &[
@@ -133,7 +127,7 @@ fn the_text_and_the_picture_show_the_mistakes() {
         ],
     );
     // One seed shows no intervals.
-    let one = stdout(&piped(&["judge", "-", "--seeds", "1"], GRID));
+    let one = stdout(&piped("judge - --seeds 1", GRID));
     assert!(
         one.contains("8 cells x 1 seed:") && !one.contains('±'),
         "{one}"
@@ -142,40 +136,20 @@ fn the_text_and_the_picture_show_the_mistakes() {
 
 #[test]
 fn the_built_in_grid_is_a_scenario_file() {
-    let grid = stdout(&whimbrel(&["judge", "--show"]));
-    let short = [
-        "--set",
-        "run.duration=1 s",
-        "--seeds",
-        "1",
-        "--json",
-        "--controllers",
-        "cerl",
-    ];
-    let built_in = json(&whimbrel(&[&["judge"], &short[..]].concat()));
-    let piped = json(&piped(&[&["judge", "-"], &short[..]].concat(), &grid));
+    let grid = stdout(&whimbrel("judge --show"));
+    let short = "--set 'run.duration=1 s' --seeds 1 --json --controllers cerl";
+    let built_in = json(&whimbrel(&format!("judge {short}")));
+    let piped = json(&piped(&format!("judge - {short}"), &grid));
     assert_eq!(built_in["judged"], piped["judged"]);
     assert_eq!(built_in["scenario"], "<built-in grid>");
     // Four loss rates, three loads, three buffer sizes, three round-trip times.
     let cells = list(&built_in["judged"][0]["cells"]);
     assert_eq!(cells.len(), 4 * 3 * 3 * 3);
     // Without names, all controllers that classify losses are judged.
-    let all = [
-        "judge",
-        "--set",
-        "run.duration=100 ms",
-        "--seeds",
-        "1",
-        "--json",
-    ];
-    let one_cell = [
-        "link.L.loss=1 %",
-        "link.L.delay=1 ms",
-        "link.L.queue=1 bdp",
-        "flow.neighbours.count=0",
-    ];
-    let one_cell: Vec<&str> = one_cell.iter().flat_map(|set| ["--set", set]).collect();
-    let all = json(&whimbrel(&[&all[..], &one_cell].concat()));
+    let all = json(&whimbrel(
+        "judge --set 'run.duration=100 ms' --seeds 1 --json --set 'link.L.loss=1 %' \
+         --set 'link.L.delay=1 ms' --set 'link.L.queue=1 bdp' --set flow.neighbours.count=0",
+    ));
     let names: Vec<&str> = list(&all["judged"])
         .iter()
         .filter_map(|one| one["controller"].as_str())
@@ -188,28 +162,22 @@ fn the_built_in_grid_is_a_scenario_file() {
 
 #[test]
 fn what_cannot_be_judged_is_refused() {
-    for (args, words) in [
-        (&["--controllers", "cerk"][..], "did you mean `cerl`?"),
-        (
-            &["--controllers", "newreno"],
-            "`newreno` does not distinguish random loss from congestion",
-        ),
-        (&["--flow", "mime"], "did you mean `mine`?"),
-        (&["--set", "link.L.los=1 %"], "did you mean `loss`?"),
-        (&["--seeds", "0"], "run.seeds: "),
-        (
-            &["--set", "flow.mine.controller=cubic"],
-            "--controllers cerl,cubic+cerl",
-        ),
-        (&["--show"], "--show"),
-    ] {
-        let error = refused(&[&["judge", "-"], args].concat(), GRID);
-        assert!(error.contains(words), "{args:?}: {error}");
-    }
-    let (no_sweep, _) = GRID.split_once("[sweep]").expect("a sweep");
-    let error = refused(&["judge", "-", "--picture", "a.svg"], no_sweep);
-    assert!(error.contains("the scenario needs a [sweep]"), "{error}");
-    assert!(
-        refused(&["judge", "no/such.toml"], "").starts_with("error: cannot read no/such.toml: ")
+    let indistinct = "`newreno` does not distinguish random loss from congestion";
+    let set = "judge - --set flow.mine.controller=cubic";
+    all_refused(
+        GRID,
+        &[
+            ("judge - --controllers cerk", "did you mean `cerl`?"),
+            ("judge - --controllers newreno", indistinct),
+            ("judge - --flow mime", "did you mean `mine`?"),
+            ("judge - --set 'link.L.los=1 %'", "did you mean `loss`?"),
+            ("judge - --seeds 0", "run.seeds: "),
+            (set, "--controllers cerl,cubic+cerl"),
+            ("judge - --show", "--show"),
+        ],
     );
+    let (no_sweep, _) = GRID.split_once("[sweep]").expect("a sweep");
+    let error = refused("judge - --picture a.svg", no_sweep);
+    assert_contains(&error, &["the scenario needs a [sweep]"]);
+    assert!(refused("judge no/such.toml", "").starts_with("error: cannot read no/such.toml: "));
 }

@@ -1,9 +1,8 @@
 //! Real servers and senders that are killed at random instants.
 
-use crate::support::{command, folder, number, parse, text, whimbrel, whimbrel_in};
+use super::support::*;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,46 +14,11 @@ const SIZE: usize = 30_000_000;
 /// What may be sent twice after a kill, bytes.
 const TWICE: f64 = (16 << 20) as f64;
 
-/// A server, killed when it is dropped.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
-/// Starts a server on an address; port 0 chooses one. Returns the address.
-fn serve(path: &Path, listen: &str) -> (Server, String) {
+/// Starts a server on an address; port 0 chooses one.
+fn serve(path: &Path, listen: &str) -> Server {
     for _ in 0..100 {
-        let mut child = command()
-            .args([
-                "serve",
-                "in",
-                "--json",
-                "--listen",
-                listen,
-                "--identity",
-                "id",
-            ])
-            .current_dir(path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        let mut output = BufReader::new(child.stdout.take().expect("piped"));
-        output.read_line(&mut line).expect("UTF-8");
-        let server = Server(child);
-        if !line.is_empty() {
-            let address = parse(&line)["address"]
-                .as_str()
-                .expect("a string")
-                .to_owned();
-            // Whatever else it prints must not fill the pipe.
-            std::thread::spawn(move || output.lines().count());
-            return (server, address);
+        if let Some(server) = Server::try_start(path, &format!("--listen {listen}")) {
+            return server;
         }
         // The port of the server that was killed is not free yet.
         std::thread::sleep(Duration::from_millis(50));
@@ -63,19 +27,11 @@ fn serve(path: &Path, listen: &str) -> (Server, String) {
 }
 
 fn send(path: &Path, name: &str, address: &str) -> Child {
-    let rate = "--bwlimit=200 Mbit/s";
     command()
-        .args([
-            "send",
-            name,
-            address,
-            "--identity",
-            "id",
-            "--json",
-            "--retry-for",
-            "60 s",
-            rate,
-        ])
+        .args(["send", name, address])
+        .args(words(
+            "--identity id --json --retry-for 60s --bwlimit 200Mbit/s",
+        ))
         .current_dir(path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -105,7 +61,8 @@ fn kill(rounds: Range<u32>) {
     let folder = folder();
     let path = folder.path();
     fs::create_dir(path.join("in")).expect("made");
-    let (mut server, address) = serve(path, "127.0.0.1:0");
+    let mut server = serve(path, "127.0.0.1:0");
+    let address = server.address.clone();
     for round in rounds {
         let name = format!("file-{round}");
         let mut data = vec![0; SIZE];
@@ -120,7 +77,7 @@ fn kill(rounds: Range<u32>) {
         std::thread::sleep(Duration::from_millis(after));
         if round % 2 == 0 {
             drop(server);
-            (server, _) = serve(path, &address);
+            server = serve(path, &address);
             let result = result(sender);
             let twice = number(&result, "/sent_bytes") - SIZE as f64;
             assert!(twice <= TWICE, "round {round}: {result}");
@@ -166,7 +123,7 @@ fn after_100_kills_every_file_is_right() {
 /// Kills either side once for each file, on a path that loses packets. Each round has a path of its
 /// own, and both ends in its namespaces.
 fn kill_on_a_lossy_path(rounds: u32, first_round: u32) {
-    let possible = whimbrel(&["link", "--quiet", "--rtt", "2 ms", "--", "true"]);
+    let possible = whimbrel("link --quiet --rtt '2 ms' -- true");
     if !possible.status.success() {
         println!("skipped: {}", text(&possible.stderr).trim());
         return;
@@ -200,8 +157,8 @@ fn kill_on_a_lossy_path(rounds: u32, first_round: u32) {
             (serve.clone(), format!("{first}; {settle}; {send}"))
         };
         let seed = round.to_string();
-        let link = ["link", "--quiet", "--rate", "200 Mbit/s", "--rtt", "100 ms"];
-        let lossy = ["--loss", "1 %", "--seed", &seed, "--far", &far, "--"];
+        let link = words("link --quiet --rate 200Mbit/s --rtt 100ms --loss 1% --seed");
+        let lossy = [&seed, "--far", &far, "--"];
         let output = whimbrel_in(
             path,
             &[&link[..], &lossy[..], &["sh", "-c", &near]].concat(),
@@ -241,73 +198,42 @@ fn after_100_kills_on_a_lossy_path_every_file_is_right() {
 fn trees_go_there_and_back() {
     let folder = folder();
     let path = folder.path();
-    fs::create_dir_all(path.join("in")).expect("made");
     fs::create_dir_all(path.join("tree/a")).expect("made");
     fs::create_dir(path.join("back")).expect("made");
     fs::write(path.join("tree/a/one"), "1").expect("written");
     fs::write(path.join("tree/two"), "22").expect("written");
-    let mut child = command()
-        .args([
-            "serve",
-            "in",
-            "--json",
-            "--listen",
-            "127.0.0.1:0",
-            "--identity",
-            "id",
-        ])
-        .args(["--allow-read", "--allow-remove"])
-        .current_dir(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().expect("piped"));
-    output.read_line(&mut line).expect("UTF-8");
-    let _server = Server(child);
-    let address = parse(&line)["address"]
-        .as_str()
-        .expect("a string")
-        .to_owned();
-    let run = |args: &[&str]| {
-        let output = whimbrel_in(path, &[args, &["--identity", "id"]].concat());
+    let server = Server::start(path, "--listen 127.0.0.1:0 --allow-read --allow-remove");
+    let address = &server.address;
+    let run = |line: &str| {
+        let output = whimbrel_in(path, &format!("{line} --identity id"));
         assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).expect("UTF-8")
+        text(&output.stdout)
     };
     let place = format!("{address}:box/");
-    let dry = run(&["send", "tree", &place, "--dry-run"]);
-    assert!(dry.contains("would send 2 of 2 files"), "{dry}");
-    let sent = parse(&run(&["send", "tree", &place, "--json"]));
+    let dry = run(&format!("send tree {place} --dry-run"));
+    assert_contains(&dry, &["would send 2 of 2 files"]);
+    let sent = parse(&run(&format!("send tree {place} --json")));
     assert_eq!(
         (&sent["files"], &sent["outcome"]),
         (&2.into(), &"stored".into()),
         "{sent}"
     );
-    let again = run(&["send", "tree", &place]);
-    assert!(
-        again.contains("2 files (3 B) were there already"),
-        "{again}"
-    );
-    let listed = run(&["ls", &format!("{address}:box"), "--recursive"]);
-    assert!(listed.contains("tree/a/one"), "{listed}");
-    run(&["get", &format!("{address}:box/tree"), "back"]);
+    let again = run(&format!("send tree {place}"));
+    assert_contains(&again, &["2 files (3 B) were there already"]);
+    let listed = run(&format!("ls {address}:box --recursive"));
+    assert_contains(&listed, &["tree/a/one"]);
+    run(&format!("get {address}:box/tree back"));
     assert_eq!(fs::read(path.join("back/tree/a/one")).expect("here"), b"1");
-    let removed = run(&["rm", &format!("{address}:box"), "--recursive"]);
-    assert!(removed.contains("5 files and directories"), "{removed}");
+    let removed = run(&format!("rm {address}:box --recursive"));
+    assert_contains(&removed, &["5 files and directories"]);
     // A single file to another name, and a failure as JSON.
-    run(&["send", "tree/two", &format!("{address}:x/three")]);
+    run(&format!("send tree/two {address}:x/three"));
     assert_eq!(fs::read(path.join("in/x/three")).expect("stored"), b"22");
     fs::write(path.join("tree/two"), "33").expect("written");
-    let place = format!("{address}:x/three");
-    let failed = whimbrel_in(
-        path,
-        &["send", "tree/two", &place, "--json", "--identity", "id"],
-    );
+    let failing = format!("send tree/two {address}:x/three --json --identity id");
+    let failed = whimbrel_in(path, &failing);
     assert_eq!(failed.status.code(), Some(1));
-    let failed = parse(&String::from_utf8(failed.stdout).expect("UTF-8"));
+    let failed = parse(&text(&failed.stdout));
     assert_eq!(failed["outcome"], "not stored");
-    assert!(
-        failed["error"].as_str().expect("a text").contains("exists"),
-        "{failed}"
-    );
+    assert_contains(failed["error"].as_str().expect("a text"), &["exists"]);
 }

@@ -2,14 +2,12 @@
 //! emulated path. Where the system allows no namespaces or no BPF, these tests print why they are
 //! skipped.
 
-use crate::support::{
-    END, END_PROGRAM, folder, list, number, parse, path_in, refused, text, whimbrel,
-};
+use super::support::*;
 use std::fs;
 
 /// Whether this system can run an algorithm of ours on a path.
 fn possible() -> bool {
-    let probe = whimbrel(&["link", "--quiet", "--controller", "cerl", "--", "true"]);
+    let probe = whimbrel("link --quiet --controller cerl -- true");
     let allowed = probe.status.success();
     if !allowed {
         println!("skipped: {}", text(&probe.stderr).trim());
@@ -19,7 +17,7 @@ fn possible() -> bool {
 
 #[test]
 fn the_log_of_lost_datagrams_has_a_line_for_each_loss_of_a_transfer() {
-    let probe = whimbrel(&["link", "--quiet", "--", "true"]);
+    let probe = whimbrel("link --quiet -- true");
     if !probe.status.success() {
         println!("skipped: {}", text(&probe.stderr).trim());
         return;
@@ -31,31 +29,15 @@ fn the_log_of_lost_datagrams_has_a_line_for_each_loss_of_a_transfer() {
     fs::create_dir(&inbox).expect("a folder");
     let own = env!("CARGO_BIN_EXE_whimbrel");
     let serve = format!("exec '{own}' serve '{inbox}' --once --identity '{state}'");
-    let path = [
-        "--rate",
-        "20Mbit/s",
-        "--rtt",
-        "20ms",
-        "--loss",
-        "3%",
-        "--reverse-loss",
-        "2%",
-    ];
-    let send = [
-        "--",
-        own,
-        "send",
-        &from,
-        "10.77.0.2",
-        "--identity",
-        &state,
-        "--packet-log",
-        &sent,
-        "--controller",
-        "enhanced-aatp",
-    ];
-    let link = ["link", "--json", &json, "--lost", &lost, "--far", &serve];
-    let output = whimbrel(&[&link[..], &path, &send].concat());
+    let link = format!(
+        "link --json '{json}' --lost '{lost}' --rate 20Mbit/s --rtt 20ms --loss 3% \
+         --reverse-loss 2% --far"
+    );
+    let send = format!(
+        "-- '{own}' send '{from}' 10.77.0.2 --identity '{state}' --packet-log '{sent}' \
+         --controller enhanced-aatp"
+    );
+    let output = whimbrel(&[&words(&link)[..], &[&serve], &words(&send)].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
 
     let report = parse(&fs::read_to_string(&json).expect("a file"));
@@ -211,21 +193,10 @@ fn names_of_the_kernel_keep_their_meaning_and_controller_is_ours() {
 
 #[test]
 fn an_unknown_algorithm_is_refused_with_the_known_ones() {
-    let error = refused(&["link", "--tcp", "cerll", "--", "true"], "");
-    assert!(
-        error.contains("reno") && error.contains("did you mean `cerl`"),
-        "{error}"
-    );
-    let error = refused(&["link", "--controller", "cerll", "--", "true"], "");
-    assert!(error.contains("did you mean `cerl`"), "{error}");
-    let both = [
-        "link",
-        "--tcp",
-        "reno",
-        "--controller",
-        "cerl",
-        "--",
-        "true",
-    ];
-    assert!(refused(&both, "").contains("cannot be used with"));
+    let error = refused("link --tcp cerll -- true", "");
+    assert_contains(&error, &["reno", "did you mean `cerl`"]);
+    let error = refused("link --controller cerll -- true", "");
+    assert_contains(&error, &["did you mean `cerl`"]);
+    let both = "link --tcp reno --controller cerl -- true";
+    assert!(refused(both, "").contains("cannot be used with"));
 }

@@ -7,20 +7,8 @@ use serde_json::Value;
 fn formulas_are_compared_with_the_simulator() {
     let folder = folder();
     let path = path_in(&folder, "a.svg");
-    let short = [
-        "model",
-        "--points",
-        "2",
-        "--from",
-        "0.5 %",
-        "--to",
-        "5 %",
-        "--duration",
-        "60s",
-    ];
-    let all = json(&whimbrel(
-        &[&short[..], &["--json", "--plot", &path]].concat(),
-    ));
+    let short = "model --points 2 --from '0.5 %' --to '5 %' --duration 60s";
+    let all = json(&whimbrel(&format!("{short} --json --plot '{path}'")));
     // 5 Mbit/s and 70 ms: 29 packets of 1500 B in flight and one in service; RTT 72.4 ms.
     assert_eq!(all["path"]["pipe_packets"], 30);
     assert_eq!(all["path"]["buffer_packets"], 30);
@@ -52,7 +40,7 @@ fn formulas_are_compared_with_the_simulator() {
         assert!(minimum > 0.95 && share > 0.95, "{minimum} {share}");
     }
 
-    let shown = stdout(&whimbrel(&short));
+    let shown = stdout(&whimbrel(short));
     assert_contains(
         &shown,
         &["the link holds 30 packets", "westwood", "tcp-nack", "PFTK"],
@@ -63,9 +51,9 @@ fn formulas_are_compared_with_the_simulator() {
 
 #[test]
 fn the_printed_scenario_can_be_run() {
-    let shown = stdout(&whimbrel(&["model", "--seeds", "0", "--points", "1"]));
+    let shown = stdout(&whimbrel("model --seeds 0 --points 1"));
     assert_eq!(shown.matches(" 0.010 ").count(), 4, "{shown}");
-    let scenario = stdout(&whimbrel(&["model", "--print-scenario", "--points", "2"]));
+    let scenario = stdout(&whimbrel("model --print-scenario --points 2"));
     let run = ["sim", "-", "--set", "run.duration=5 s", "--json"];
     let all = json(&piped(&run, &scenario));
     assert_eq!(
@@ -76,17 +64,18 @@ fn the_printed_scenario_can_be_run() {
 
 #[test]
 fn paths_outside_the_models_are_refused() {
-    for (args, words) in [
-        (&["--from", "0 %"][..], "between 0 % and 100 %"),
-        (&["--from", "5 %", "--to", "1 %"], "--from not above --to"),
-        (&["--rate", "10 Gbit/s"], "at most 2048"),
-        (&["--rate", "0 bit/s"], "needs a rate"),
-        (
-            &["--rtt", "0 s", "--buffer", "0"],
-            "minimum window of the model is 2",
-        ),
-    ] {
-        let error = refused(&[&["model", "--seeds", "0"], args].concat(), "");
-        assert!(error.contains(words), "{error}");
-    }
+    let small = "minimum window of the model is 2";
+    all_refused(
+        "",
+        &[
+            ("model --seeds 0 --from '0 %'", "between 0 % and 100 %"),
+            (
+                "model --seeds 0 --from '5 %' --to '1 %'",
+                "--from not above --to",
+            ),
+            ("model --seeds 0 --rate '10 Gbit/s'", "at most 2048"),
+            ("model --seeds 0 --rate '0 bit/s'", "needs a rate"),
+            ("model --seeds 0 --rtt '0 s' --buffer 0", small),
+        ],
+    );
 }

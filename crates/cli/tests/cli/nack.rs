@@ -1,7 +1,7 @@
 //! Negative acknowledgments between real connections over a path that corrupts packets. Where the
 //! system allows no namespaces or no BPF, the test prints why it is skipped.
 
-use crate::support::{END, END_PROGRAM, folder, list, number, parse, path_in, text, whimbrel};
+use super::support::*;
 use std::fs;
 
 #[test]
@@ -29,28 +29,13 @@ fn corruption_is_reported_and_does_not_slow_a_transfer_down() {
     fs::write(&from, &content).expect("written");
     let own = env!("CARGO_BIN_EXE_whimbrel");
     let program = END_PROGRAM.as_str();
-    let tcp = [
-        "tcp",
-        "--nack",
-        "--controller",
-        "tcp-nack",
-        "--quiet",
-        "--output",
-    ];
+    let tcp = words("tcp --nack --controller tcp-nack --quiet --output");
     let receive = format!(
         "RECEIVE='{to}' exec '{own}' {} '{far}' -- '{program}' {}",
         tcp.join(" "),
         END.join(" ")
     );
-    let path = [
-        "link",
-        "--rate",
-        "20Mbit/s",
-        "--rtt",
-        "20ms",
-        "--corrupt",
-        "2%",
-    ];
+    let path = words("link --rate 20Mbit/s --rtt 20ms --corrupt 2%");
     let send = [&near, "--", "env", &format!("SEND={from}"), program];
     let far_end = ["--far", &receive, "--", own];
     let output = whimbrel(&[&path[..], &far_end, &tcp, &send, &END].concat());

@@ -1,48 +1,28 @@
 //! Which files a command writes over, and names that are not UTF-8.
 
-use crate::support::{assert_contains, command, fails, folder, path_in, stdout, whimbrel};
+use super::support::*;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-const SHORT: [&str; 7] = [
-    "compare",
-    "--controllers",
-    "cubic",
-    "--rate",
-    "1Mbit/s",
-    "--rtt",
-    "10ms",
-];
+const SHORT: &str = "compare --controllers cubic --rate 1Mbit/s --rtt 10ms";
 
 #[test]
 fn an_output_does_not_replace_another_file() {
     let folder = folder();
     let scenario = path_in(&folder, "ok.toml");
-    fs::write(
-        &scenario,
-        stdout(&whimbrel(&["compare", "--print-scenario"])),
-    )
-    .expect("written");
+    fs::write(&scenario, stdout(&whimbrel("compare --print-scenario"))).expect("written");
     let before = fs::read(&scenario).expect("a scenario");
     let hint = fails(&whimbrel(&["figure", &scenario]), 2);
     assert_contains(&hint, &["has no figures", "compare --report page.html`"]);
-    for (command, flag) in [
-        (&SHORT[..], "--report"),
-        (&SHORT, "--iperf3"),
-        (&SHORT, "--save"),
-    ] {
-        let error = fails(&whimbrel(&[command, &[flag, &scenario]].concat()), 2);
+    for flag in ["--report", "--iperf3", "--save"] {
+        let error = fails(&whimbrel(&format!("{SHORT} {flag} '{scenario}'")), 2);
         assert_contains(&error, &["ok.toml"]);
-        assert_eq!(
-            fs::read(&scenario).expect("there"),
-            before,
-            "{command:?} {flag}"
-        );
+        assert_eq!(fs::read(&scenario).expect("there"), before, "{flag}");
     }
     let page = path_in(&folder, "index.html");
     fs::write(&page, "<!DOCTYPE html>\n<title>Home</title>\n").expect("written");
-    let error = fails(&whimbrel(&[&SHORT[..], &["--report", &page]].concat()), 2);
+    let error = fails(&whimbrel(&format!("{SHORT} --report '{page}'")), 2);
     assert_contains(
         &error,
         &["index.html", "not a page of --report", "remove it first"],
@@ -50,7 +30,7 @@ fn an_output_does_not_replace_another_file() {
     // The command's own page is replaced.
     fs::remove_file(&page).expect("removed");
     for _ in 0..2 {
-        stdout(&whimbrel(&[&SHORT[..], &["--report", &page]].concat()));
+        stdout(&whimbrel(&format!("{SHORT} --report '{page}'")));
     }
 }
 
@@ -59,19 +39,23 @@ fn names_need_not_be_utf_8() {
     let folder = folder();
     let name = |bytes: &[u8]| folder.path().join(OsStr::from_bytes(bytes));
     let page = name(b"bad-\xff.html");
-    let output = command().args(SHORT).arg("--report").arg(&page).output();
+    let output = command()
+        .args(words(SHORT))
+        .arg("--report")
+        .arg(&page)
+        .output();
     stdout(&output.expect("it runs"));
     assert!(page.exists());
     let mut figure = command();
     figure
         .arg("figure")
         .arg(&page)
-        .args(["--all", "--json", "--format", "svg"]);
+        .args(words("--all --json --format svg"));
     let out = name(b"figures-\xff");
     stdout(&figure.arg("--out").arg(&out).output().expect("it runs"));
     assert!(fs::read_dir(&out).expect("a folder").next().is_some());
     let scenario = name(b"bad-\xff.toml");
-    let print = whimbrel(&["compare", "--print-scenario", "--controllers", "cubic"]);
+    let print = whimbrel("compare --print-scenario --controllers cubic");
     fs::write(&scenario, stdout(&print)).expect("written");
     let output = command()
         .arg("sim")
@@ -98,7 +82,7 @@ fn names_need_not_be_utf_8() {
     }
     // The directory of a server's key.
     let mut serve = command();
-    serve.args(["serve", "--once", "--json", "--listen", "127.0.0.1:0"]);
+    serve.args(words("serve --once --json --listen 127.0.0.1:0"));
     serve
         .arg(folder.path())
         .arg("--identity")

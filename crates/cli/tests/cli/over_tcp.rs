@@ -1,43 +1,14 @@
 //! Where UDP is blocked, and pipes whose target ends first.
 
-use crate::support::{command, fails, folder, json, parse, text, whimbrel_in};
+use super::support::*;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server in `path`, killed when it is dropped, and its address.
-struct Server(Child, String);
-
-impl Server {
-    fn start(path: &Path, args: &[&str]) -> Self {
-        fs::create_dir_all(path.join("in")).expect("made");
-        let mut server = command()
-            .args(["serve", "in", "--json", "--listen", "127.0.0.1:0"])
-            .args(["--identity", "id", "--allow-read", "--allow-remove"])
-            .args(args)
-            .current_dir(path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut lines = BufReader::new(server.stdout.take().expect("piped")).lines();
-        let listening = parse(&lines.next().expect("a line").expect("UTF-8"));
-        let address = listening["address"].as_str().expect("a string").to_owned();
-        // Its output is read, so that it never waits.
-        thread::spawn(move || lines.for_each(drop));
-        Self(server, address)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
+const SERVE: &str = "--listen 127.0.0.1:0 --allow-read --allow-remove";
 
 /// A path to `server` on which UDP packets disappear, and TCP passes. Returns its address.
 fn blocked(server: &str) -> String {
@@ -70,8 +41,8 @@ fn blocked(server: &str) -> String {
 fn files_go_over_tls_where_udp_is_blocked() {
     let folder = folder();
     let path = folder.path();
-    let server = Server::start(path, &[]);
-    let address = blocked(&server.1);
+    let server = Server::start(path, SERVE);
+    let address = blocked(&server.address);
     fs::write(path.join("data"), vec![7; 3_000_000]).expect("written");
     // With the server's identity, neither token nor fingerprint is needed.
     let args = ["--identity", "id"];
@@ -107,17 +78,17 @@ fn files_go_over_tls_where_udp_is_blocked() {
     let (removed, _) = run(&["rm", &place, "--transport", "tls"]);
     assert!(removed.status.success(), "{removed:?}");
     // Without TLS the path is useless, with QUIC alone it is as before.
-    let (refused, _) = run(&["send", "data", &server.1, "--transport", "sctp"]);
+    let (refused, _) = run(&["send", "data", &server.address, "--transport", "sctp"]);
     assert!(fails(&refused, 2).contains("write auto, quic or tls"));
-    let direct = json(&run(&["send", "data", &server.1, "--json"]).0);
+    let direct = json(&run(&["send", "data", &server.address, "--json"]).0);
     assert_eq!(direct["transport"], "quic");
 }
 
 #[test]
 fn a_server_without_tcp_does_not_listen_on_it() {
     let folder = folder();
-    let server = Server::start(folder.path(), &["--no-tcp"]);
-    assert!(TcpStream::connect(&server.1).is_err());
+    let server = Server::start(folder.path(), &format!("{SERVE} --no-tcp"));
+    assert!(TcpStream::connect(&server.address).is_err());
 }
 
 /// Pipes to a target that says one line and closes; the input stays open. Returns how the output
@@ -126,13 +97,13 @@ fn pipe_to_a_target_that_ends(transport: &str) {
     let folder = folder();
     let target = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = target.local_addr().expect("bound").to_string();
-    let server = Server::start(folder.path(), &["--allow-connect", &port]);
+    let server = Server::start(folder.path(), &format!("{SERVE} --allow-connect {port}"));
     let ending = thread::spawn(move || {
         let (mut client, _) = target.accept().expect("a pipe");
         client.write_all(b"bye\n").expect("written");
     });
     let mut pipe = command()
-        .args(["pipe", &server.1, &port, "--identity", "id"])
+        .args(["pipe", &server.address, &port, "--identity", "id"])
         .args(["--transport", transport])
         .current_dir(folder.path())
         .stdin(Stdio::piped())

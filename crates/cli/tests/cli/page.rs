@@ -16,28 +16,19 @@ fn ids(figures: &[Value]) -> Vec<&str> {
 }
 
 /// A page written with these arguments.
-fn made(args: &[&str]) -> String {
+fn made(args: &str) -> String {
     let folder = folder();
-    let all = [args, &["--report", "page.html"]].concat();
-    let output = whimbrel_in(folder.path(), &all);
+    let output = whimbrel_in(folder.path(), &format!("{args} --report page.html"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(names(folder.path()), ["page.html"], "nothing else is left");
     fs::read_to_string(folder.path().join("page.html")).expect("a page")
 }
 
-const COMPARE: [&str; 7] = [
-    "compare",
-    "--loss",
-    "0%,1%",
-    "--duration",
-    "3s",
-    "--controllers",
-    "newreno,cerl",
-];
+const COMPARE: &str = "compare --loss 0%,1% --duration 3s --controllers newreno,cerl";
 
 #[test]
 fn a_comparison_has_the_figures_of_its_runs() {
-    let page = made(&COMPARE);
+    let page = made(COMPARE);
     let all = figures(&page);
     let expected = [
         "over-loss",
@@ -69,15 +60,10 @@ fn a_comparison_has_the_figures_of_its_runs() {
 #[test]
 fn a_page_says_which_algorithms_its_curves_leave_out() {
     let many: Vec<String> = (10..24).map(|i| format!("cubic?C=0.{i}")).collect();
-    let page = made(&[
-        "compare",
-        "--duration",
-        "1s",
-        "--rate",
-        "2Mbit/s",
-        "--controllers",
-        &many.join(","),
-    ]);
+    let page = made(&format!(
+        "compare --duration 1s --rate 2Mbit/s --controllers {}",
+        many.join(",")
+    ));
     let all = figures(&page);
     let parts: Vec<&Value> = all
         .iter()
@@ -86,35 +72,23 @@ fn a_page_says_which_algorithms_its_curves_leave_out() {
     assert_eq!(parts.len(), 3, "four algorithms each");
     for part in parts {
         let caption = part["caption"].as_str().expect("a caption");
-        assert!(
-            caption.contains("12 of 14 algorithms are drawn over time"),
-            "{caption}"
-        );
+        assert_contains(&caption, &["12 of 14 algorithms are drawn over time"]);
     }
 }
 
 #[test]
 fn figures_of_a_page_become_files_for_a_paper() {
     let folder = folder();
-    let all = [&COMPARE[..], &["--report", "page.html"]].concat();
+    let all = format!("{COMPARE} --report page.html");
     let output = whimbrel_in(folder.path(), &all);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let figure =
-        |more: &[&str]| whimbrel_in(folder.path(), &[&["figure", "page.html"], more].concat());
-    let listed = stdout(&figure(&[]));
+    let figure = |more: &str| whimbrel_in(folder.path(), &format!("figure page.html {more}"));
+    let listed = stdout(&figure(""));
     assert_contains(
         &listed,
         &["over-loss", "confusion", "whimbrel figure page.html NAME"],
     );
-    let saved = figure(&[
-        "--all",
-        "--out",
-        "svgs",
-        "--format",
-        "svg",
-        "--font-size",
-        "10pt",
-    ]);
+    let saved = figure("--all --out svgs --format svg --font-size 10pt");
     assert!(saved.status.success(), "{}", text(&saved.stderr));
     let files = names(&folder.path().join("svgs"));
     assert_eq!(
@@ -123,7 +97,7 @@ fn figures_of_a_page_become_files_for_a_paper() {
     );
     let svg = fs::read_to_string(folder.path().join("svgs/time.svg")).expect("a picture");
     assert_contains(&svg, &["width=\"88mm\"", "font-family=\"'Helvetica'"]);
-    let pdf = figure(&["time", "--format", "pdf", "--width", "180mm"]);
+    let pdf = figure("time --format pdf --width 180mm");
     if text(&pdf.stderr).contains("has no fonts") {
         println!("skipped: no fonts");
     } else {
@@ -131,21 +105,15 @@ fn figures_of_a_page_become_files_for_a_paper() {
         let bytes = fs::read(folder.path().join("time.pdf")).expect("a file");
         assert!(bytes.starts_with(b"%PDF-1."));
     }
-    let error = fails(&figure(&["tim"]), 2);
-    assert!(
-        error.contains("unknown figure `tim`, did you mean `time`?"),
-        "{error}"
-    );
-    let error = fails(&figure(&["time", "--font", "No Such Font"]), 2);
-    assert!(error.contains("no font"), "{error}");
+    let error = fails(&figure("tim"), 2);
+    assert_contains(&error, &["unknown figure `tim`, did you mean `time`?"]);
+    let error = fails(&figure("time --font 'No Such Font'"), 2);
+    assert_contains(&error, &["no font"]);
 }
 
 #[test]
 fn figures_do_not_depend_on_the_number_of_threads() {
-    let on = |threads: &str| {
-        let page = made(&[&COMPARE[..], &["--threads", threads]].concat());
-        figures(&page)
-    };
+    let on = |threads: &str| figures(&made(&format!("{COMPARE} --threads {threads}")));
     assert_eq!(on("1"), on("2"));
 }
 
@@ -174,14 +142,8 @@ fn runs_with_samples_are_not_run_again() {
 fn an_unwritable_page_fails_before_any_run() {
     let folder = folder();
     // 10000 simulated seconds would take minutes.
-    let args = [
-        "compare",
-        "--duration",
-        "10000s",
-        "--report",
-        "nowhere/page.html",
-    ];
+    let args = words("compare --duration 10000s --report nowhere/page.html");
     let output = whimbrel_in(folder.path(), &args);
     let error = fails(&output, 1);
-    assert!(error.contains("cannot write nowhere/page.html"), "{error}");
+    assert_contains(&error, &["cannot write nowhere/page.html"]);
 }

@@ -3,6 +3,7 @@
 use super::support::*;
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 /// A folder with two short points.
 fn points() -> tempfile::TempDir {
@@ -20,27 +21,18 @@ fn points() -> tempfile::TempDir {
     folder
 }
 
-/// The arguments for these points, with a folder of stored results of their own.
-fn rank(folder: &Path, more: &[&str]) -> std::process::Output {
-    let points = folder.to_str().expect("UTF-8");
-    let keep = folder.join("kept");
-    let keep = keep.to_str().expect("UTF-8");
-    let base = [
-        "rank",
-        "--points",
-        points,
-        "--keep",
-        keep,
-        "--controllers",
-        "cubic,bbr",
-    ];
-    whimbrel(&[&base[..], &["--seeds", "2"], more].concat())
+/// Ranks on these points, with a folder of stored results of their own.
+fn rank(folder: &Path, more: &str) -> Output {
+    let points = folder.display();
+    whimbrel(&format!(
+        "rank --points '{points}' --keep '{points}/kept' --controllers cubic,bbr --seeds 2 {more}"
+    ))
 }
 
 #[test]
 fn the_json_of_a_ranking_has_points_a_table_and_scores() {
     let folder = points();
-    let all = json(&rank(folder.path(), &["--json"]));
+    let all = json(&rank(folder.path(), "--json"));
     let keys: Vec<&String> = all.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["version", "points", "table", "scores"]);
     assert_eq!(all["points"][1]["id"], "x2");
@@ -60,12 +52,12 @@ fn the_json_of_a_ranking_has_points_a_table_and_scores() {
 #[test]
 fn a_ranking_is_stored_and_gives_the_same_again() {
     let folder = points();
-    let first = json(&rank(folder.path(), &["--json"]));
+    let first = json(&rank(folder.path(), "--json"));
     let kept = names(&folder.path().join("kept/ranked"));
     assert_eq!(kept.len(), 4, "{kept:?}");
-    assert_eq!(json(&rank(folder.path(), &["--json"])), first);
-    assert_eq!(json(&rank(folder.path(), &["--json", "--again"])), first);
-    let one = json(&rank(folder.path(), &["--json", "--classes", "c"]));
+    assert_eq!(json(&rank(folder.path(), "--json")), first);
+    assert_eq!(json(&rank(folder.path(), "--json --again")), first);
+    let one = json(&rank(folder.path(), "--json --classes c"));
     assert_eq!(list(&one["points"]).len(), 1);
 }
 
@@ -75,7 +67,7 @@ fn the_table_fits_80_columns_and_the_page_names_all() {
     let page = path_in(&folder, "page.html");
     let text = stdout(&rank(
         folder.path(),
-        &["--detail", "--report", &page, "--curves"],
+        &format!("--detail --report '{page}' --curves"),
     ));
     assert_contains(
         &text,
@@ -103,8 +95,8 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
     let folder = points();
     let saved = path_in(&folder, "saved.json");
     let csv = path_in(&folder, "saved.csv");
-    stdout(&rank(folder.path(), &["--save", &saved]));
-    stdout(&rank(folder.path(), &["--save", &csv]));
+    stdout(&rank(folder.path(), &format!("--save '{saved}'")));
+    stdout(&rank(folder.path(), &format!("--save '{csv}'")));
     let lines = fs::read_to_string(csv).expect("CSV");
     assert_eq!(lines.lines().count(), 1 + 2 * 2 * 2, "{lines}");
     assert!(
@@ -112,30 +104,18 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
         "{lines}"
     );
     let scores = path_in(&folder, "scores.csv");
-    stdout(&rank(
-        folder.path(),
-        &["--save", &format!("scores={scores}")],
-    ));
+    stdout(&rank(folder.path(), &format!("--save 'scores={scores}'")));
     let text = fs::read_to_string(scores).expect("CSV");
     assert!(
         text.starts_with("algorithm,point,class,goal,seed_count,score,low,high,"),
         "{text}"
     );
     assert_eq!(text.lines().count(), 1 + 2 * 2, "{text}");
-    let other = [
-        "rank",
-        "--points",
-        folder.path().to_str().expect("UTF-8"),
-        "--keep",
-        &path_in(&folder, "k"),
-        "--controllers",
-        "newreno",
-        "--seeds",
-        "2",
-        "--known",
-        &saved,
-        "--json",
-    ];
+    let other = format!(
+        "rank --points '{}' --keep '{}' --controllers newreno --seeds 2 --known '{saved}' --json",
+        folder.path().display(),
+        path_in(&folder, "k")
+    );
     let all = json(&whimbrel(&other));
     assert_eq!(list(&all["table"]).len(), 3);
     assert_eq!(
@@ -149,16 +129,8 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
         .replace("5 s", "6 s");
     fs::write(path, text).expect("written");
     let output = whimbrel(&other);
-    assert!(
-        text_of(&output).contains("these points have changed"),
-        "{}",
-        text_of(&output)
-    );
+    assert_contains(&self::text(&output.stderr), &["these points have changed"]);
     assert!(output.status.success());
-}
-
-fn text_of(output: &std::process::Output) -> String {
-    text(&output.stderr)
 }
 
 #[test]
@@ -171,7 +143,7 @@ fn whether_an_algorithm_is_fair_is_said_in_sentences() {
         .replace("A full link.", "Three flows: equal shares.")
         .replace("name = \"t\"", "name = \"t\"\ncount = 3");
     fs::write(folder.path().join("x3.toml"), own).expect("written");
-    let text = stdout(&rank(folder.path(), &["--classes", "D", "--detail"]));
+    let text = stdout(&rank(folder.path(), "--classes D --detail"));
     assert_contains(
         &text.replace('\n', " "),
         &[
@@ -186,39 +158,33 @@ fn whether_an_algorithm_is_fair_is_said_in_sentences() {
         "{text}"
     );
     // Nothing is shared at the other points.
-    let text = stdout(&rank(folder.path(), &["--classes", "A", "--detail"]));
+    let text = stdout(&rank(folder.path(), "--classes A --detail"));
     assert!(!text.contains("own kind"), "{text}");
 }
 
 #[test]
 fn mistakes_of_rank_say_what_to_do() {
     let folder = points();
-    let bad = rank(folder.path(), &["--classes", "Z"]);
+    let bad = rank(folder.path(), "--classes Z");
     assert!(fails(&bad, 2).contains("the classes are A (random loss), B (fades)"));
-    let none = rank(folder.path(), &["--classes", "G"]);
+    let none = rank(folder.path(), "--classes G");
     assert!(fails(&none, 2).contains("leave none of the 2 points"));
     let file = path_in(&folder, "x1.toml");
-    let known = rank(folder.path(), &["--known", &file]);
+    let known = rank(folder.path(), &format!("--known '{file}'"));
     assert!(fails(&known, 2).contains("no runs of a ranking as JSON"));
     fs::write(
         &file,
         "[point]\nclas = \"A\"\n[link.L]\n[[flow]]\nroute = [\"L\"]\n",
     )
     .expect("written");
-    let wrong = fails(&rank(folder.path(), &[]), 2);
-    assert!(
-        wrong.contains("x1.toml:1: point: `score` is missing"),
-        "{wrong}"
-    );
+    let wrong = fails(&rank(folder.path(), ""), 2);
+    assert_contains(&wrong, &["x1.toml:1: point: `score` is missing"]);
 }
 
 #[test]
 fn the_advice_is_three_sentences_and_a_table() {
-    let args = [
-        "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--loss", "1%",
-    ];
-    let args = [&args[..], &["--neighbours", "cubic:2"]].concat();
-    let text = stdout(&whimbrel(&args));
+    let args = "advise --rate 5Mbit/s --rtt 40ms --loss 1% --neighbours cubic:2";
+    let text = stdout(&whimbrel(args));
     let (sentences, table) = text.split_once("\n\n").expect("two parts");
     assert_contains(
         sentences,
@@ -235,7 +201,7 @@ fn the_advice_is_three_sentences_and_a_table() {
         table.lines().count() >= 6 && table.contains("cubic"),
         "{table}"
     );
-    let all = json(&whimbrel(&[&args[..], &["--json"]].concat()));
+    let all = json(&whimbrel(&format!("{args} --json")));
     let best = all["use"].as_str().expect("a name");
     assert!(
         sentences.contains(&format!("Use {best}:")),
@@ -243,8 +209,8 @@ fn the_advice_is_three_sentences_and_a_table() {
     );
     // A further one names algorithms that are as good.
     assert!((3..=4).contains(&list(&all["sentences"]).len()));
-    let error = refused(&["advise", "--rtt", "40ms"], "");
-    assert!(error.contains("--rate"), "{error}");
+    let error = refused("advise --rtt 40ms", "");
+    assert_contains(&error, &["--rate"]);
 }
 
 #[test]
@@ -265,9 +231,7 @@ fn the_advice_does_not_starve_beside_cubic() {
 
 #[test]
 fn the_advice_for_a_file_has_its_time() {
-    let args = [
-        "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--size", "2MB", "--json",
-    ];
+    let args = words("advise --rate 5Mbit/s --rtt 40ms --size 2MB --json");
     let all = json(&whimbrel(&args));
     let first = &all["table"][0];
     // 2 MB at 5 Mbit/s take 3.2 s, and headers and the start a little more.
@@ -279,7 +243,7 @@ fn the_advice_for_a_file_has_its_time() {
 
 #[test]
 fn advice_for_a_server_measures_the_path_first() {
-    let probe = whimbrel(&["link", "--quiet", "--", "true"]);
+    let probe = whimbrel("link --quiet -- true");
     if !probe.status.success() {
         println!("skipped: {}", text(&probe.stderr).trim());
         return;
@@ -291,23 +255,11 @@ fn advice_for_a_server_measures_the_path_first() {
         let inbox = path_in(&folder, "");
         format!("exec '{own}' serve '{inbox}' --identity '{state}' {more}")
     };
-    let path = ["--rate", "10Mbit/s", "--rtt", "40ms", "--queue", "1 bdp"];
-    let advise = [
-        "--",
-        own,
-        "advise",
-        "10.77.0.2",
-        "--identity",
-        &state,
-        "--probe-time",
-        "300ms",
-        "--json",
-    ];
-    let mut long = advise.to_vec();
-    long[7] = "12s";
+    let link = words("link --quiet --rate 10Mbit/s --rtt 40ms --queue '1 bdp' --far");
+    let advise = format!("-- '{own}' advise 10.77.0.2 --identity '{state}' --json --probe-time");
     let run =
-        |far: &str| whimbrel(&[&["link", "--quiet", "--far", far], &path[..], &advise].concat());
-    let output = run(&serve(""));
+        |far: &str, time: &str| whimbrel(&[&link[..], &[far], &words(&advise), &[time]].concat());
+    let output = run(&serve(""), "300ms");
     let error = text(&output.stderr);
     assert_eq!(
         output.status.code(),
@@ -315,7 +267,7 @@ fn advice_for_a_server_measures_the_path_first() {
         "0.3 s are too short: {error}"
     );
     assert_contains(&error, &["so there is no advice", "--probe-time"]);
-    let output = whimbrel(&[&["link", "--quiet", "--far", &serve("")], &path[..], &long].concat());
+    let output = run(&serve(""), "12s");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let all = parse(&text(&output.stdout));
     let rate = number(&all, "/path/rate_bps");
@@ -330,7 +282,7 @@ fn advice_for_a_server_measures_the_path_first() {
     assert!(number(&all, "/path/loss_interval/1") < 0.05);
     assert!(all["use"].is_string());
     // A server may refuse.
-    let output = run(&serve("--max-probe 0B"));
+    let output = run(&serve("--max-probe 0B"), "300ms");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let error = text(&output.stderr);
     assert_contains(&error, &["does not permit measuring", "advise --rate"]);

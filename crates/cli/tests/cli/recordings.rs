@@ -23,8 +23,8 @@ fn files() -> TempDir {
 #[test]
 fn recordings_have_statistics_and_a_curve_within_80_columns() {
     let folder = files();
-    let args = ["trace", "lte.down", "rate.csv", "delay.txt"];
-    let output = whimbrel_in(folder.path(), &args);
+    let args = "trace lte.down rate.csv delay.txt";
+    let output = whimbrel_in(folder.path(), args);
     let text = stdout(&output);
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
@@ -36,8 +36,7 @@ fn recordings_have_statistics_and_a_curve_within_80_columns() {
             .any(|line| line.starts_with("lte.down ") && line.contains("█ "))
     );
 
-    let mut args = args.to_vec();
-    args.extend(["--json", "--cellular", "2", "--plot", "all.svg"]);
+    let args = format!("{args} --json --cellular 2 --plot all.svg");
     let all = json(&whimbrel_in(folder.path(), &args));
     let recordings = list(&all["recordings"]);
     let [down, csv, delay] = recordings else {
@@ -61,54 +60,33 @@ fn recordings_have_statistics_and_a_curve_within_80_columns() {
 #[test]
 fn wrong_recordings_name_file_and_line() {
     let folder = files();
-    let error = |args: &[&str]| fails(&whimbrel_in(folder.path(), args), 2);
-    let wrong = error(&["trace", "lte.down", "broken.csv"]);
+    let error = |args: &str| fails(&whimbrel_in(folder.path(), args), 2);
+    let wrong = error("trace lte.down broken.csv");
     let expected = "broken.csv: line 2: `many` is not a rate in Mbit/s";
-    assert!(wrong.contains(expected), "{wrong}");
-    let missing = error(&["trace", "none.down"]);
-    assert!(
-        missing.contains("cannot read the trace none.down"),
-        "{missing}"
-    );
-    let back = error(&["compare", "--back-trace", "broken.csv"]);
-    assert!(back.contains("--back-trace: broken.csv: line 2"), "{back}");
+    assert_contains(&wrong, &[expected]);
+    let missing = error("trace none.down");
+    assert_contains(&missing, &["cannot read the trace none.down"]);
+    let back = error("compare --back-trace broken.csv");
+    assert_contains(&back, &["--back-trace: broken.csv: line 2"]);
 }
 
 #[test]
 fn the_way_back_limits_a_comparison() {
     let folder = files();
     fs::write(folder.path().join("slow.up"), "100\n").expect("written");
-    let mut args = vec![
-        "compare",
-        "--rate-trace",
-        "lte.down",
-        "--rtt",
-        "20 ms",
-        "--loss",
-        "0 %",
-        "--controllers",
-        "cubic",
-        "--duration",
-        "10 s",
-        "--seeds",
-        "1",
-        "--json",
-    ];
-    let goodput = |args: &[&str]| {
+    let flags = "compare --rate-trace lte.down --rtt '20 ms' --loss '0 %' --controllers cubic \
+                 --duration '10 s' --seeds 1";
+    let goodput = |args: &str| {
         let all = json(&whimbrel_in(folder.path(), args));
-        list(&all["runs"])[0]["total"]["goodput_bps"]
-            .as_f64()
-            .expect("a rate")
+        number(&list(&all["runs"])[0], "/total/goodput_bps")
     };
-    let free = goodput(&args);
-    args.extend(["--back-trace", "slow.up"]);
-    let slow = goodput(&args);
+    let free = goodput(&format!("{flags} --json"));
+    let slow = goodput(&format!("{flags} --back-trace slow.up --json"));
     assert!(free > 6e6 && slow < free / 2.0, "{free} {slow}");
     // The scenario that the flags stand for gives the same.
-    args.retain(|arg| *arg != "--json");
-    args.push("--print-scenario");
-    let text = stdout(&whimbrel_in(folder.path(), &args));
-    assert!(text.contains("slow.up"), "{text}");
+    let print = format!("{flags} --back-trace slow.up --print-scenario");
+    let text = stdout(&whimbrel_in(folder.path(), &print));
+    assert_contains(&text, &["slow.up"]);
     fs::write(folder.path().join("path.toml"), text).expect("written");
-    assert_eq!(goodput(&["sim", "path.toml", "--json"]), slow);
+    assert_eq!(goodput("sim path.toml --json"), slow);
 }

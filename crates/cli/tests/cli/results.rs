@@ -46,7 +46,7 @@ fn verdicts(results: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn the_results_are_those_of_the_current_experiments() {
-    let experiments = json(&whimbrel(&["reproduce", "--list", "--json"]));
+    let experiments = json(&whimbrel("reproduce --list --json"));
     let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
     let ids: BTreeSet<String> = list(&experiments).iter().map(id).collect();
     let results: BTreeSet<String> = verdicts(&read("docs/results.md")).into_keys().collect();

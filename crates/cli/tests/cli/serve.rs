@@ -1,14 +1,12 @@
 //! `whimbrel serve` and what it shows of transfers in progress.
 
-use crate::support::{
-    assert_contains, command, fails, folder, list, number, parse, refused, whimbrel_in,
-};
+use super::support::*;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,21 +16,11 @@ fn transfers_in_progress_are_reported_as_json() {
     let path = folder.path();
     fs::write(path.join("data"), vec![7; 20_000_000]).expect("written");
     fs::create_dir(path.join("in")).expect("made");
-    let mut server = command()
-        .args(["serve", "in", "--once", "--json", "--interval", "5 ms"])
-        .args(["--listen", "127.0.0.1:0", "--identity", "id"])
-        .current_dir(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut printed = BufReader::new(server.stdout.take().expect("piped")).lines();
-    let mut next = || printed.next().map(|line| parse(&line.expect("UTF-8")));
-    let listening = next().expect("its address");
-    let address = listening["address"].as_str().expect("a string");
-    let sent = whimbrel_in(path, &["send", "data", address, "--identity", "id"]);
+    let mut server = Server::start(path, "--listen 127.0.0.1:0 --once --interval '5 ms'");
+    let send = format!("send data {} --identity id", server.address);
+    let sent = whimbrel_in(path, &send);
     assert!(sent.status.success(), "{sent:?}");
-    let events: Vec<_> = std::iter::from_fn(&mut next).collect();
-    server.wait().expect("it ends");
+    let events: Vec<_> = std::iter::from_fn(|| server.event()).collect();
     let (stored, receiving) = events.split_last().expect("events");
     assert_eq!(stored["event"], "stored");
     assert!(!receiving.is_empty());
@@ -57,45 +45,21 @@ fn transfers_in_progress_are_reported_as_json() {
 
 #[test]
 fn wrong_priorities_are_explained() {
-    for (args, says) in [
-        (
-            &["serve", ".", "--max-priority", "0"][..],
-            "from 1 (the lowest) to 8",
-        ),
-        (
-            &["serve", ".", "--interval", "0 s"],
-            "--interval: must be above zero",
-        ),
-        (
-            &["send", "f", "h", "--priority", "9"],
-            "from 1 (the lowest) to 8",
-        ),
-        (
-            &["send", "f", "h", "--controller", "cubic", "--priority", "2"],
-            "`cubic` does not share by priority; use --controller whimbrel or enhanced-aatp",
-        ),
-    ] {
-        let error = refused(args, "");
-        assert!(error.contains(says), "{args:?}: {error}");
-    }
+    let other = "`cubic` does not share by priority; use --controller whimbrel or enhanced-aatp";
+    all_refused(
+        "",
+        &[
+            ("serve . --max-priority 0", "from 1 (the lowest) to 8"),
+            ("serve . --interval '0 s'", "--interval: must be above zero"),
+            ("send f h --priority 9", "from 1 (the lowest) to 8"),
+            ("send f h --controller cubic --priority 2", other),
+        ],
+    );
 }
 
-/// A server that stores in the folder `in`, on this address, and the address that it got.
-fn server(path: &Path, listen: &str) -> (Child, String) {
-    let mut server = command()
-        .args(["serve", "in", "--json", "--listen", listen])
-        .args(["--identity", "id"])
-        .current_dir(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let mut events = BufReader::new(server.stdout.take().expect("piped"));
-    events.read_line(&mut line).expect("its address");
-    // Somebody reads its events until it ends.
-    std::thread::spawn(move || std::io::copy(&mut events, &mut std::io::sink()));
-    let address = parse(&line)["address"].as_str().map(str::to_owned);
-    (server, address.expect("a string"))
+/// A server on a free port.
+fn serving(path: &Path) -> Server {
+    Server::start(path, "--listen 127.0.0.1:0")
 }
 
 /// The new server does not know the connection. It says so, and the client need not wait until the
@@ -107,11 +71,11 @@ fn a_killed_server_that_starts_again_gets_the_rest() {
     let path = folder.path();
     let data: Vec<u8> = (0..SIZE).map(|i| ((i * i) >> 7) as u8).collect();
     fs::write(path.join("data"), &data).expect("written");
-    fs::create_dir(path.join("in")).expect("made");
-    let (mut first, address) = server(path, "127.0.0.1:0");
+    let first = serving(path);
+    let address = first.address.clone();
     let sender = command()
-        .args(["send", "data", &address, "--identity", "id", "--json"])
-        .args(["--bwlimit", "100 Mbit/s"])
+        .args(["send", "data", &address])
+        .args(words("--identity id --json --bwlimit '100 Mbit/s'"))
         .current_dir(path)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -129,14 +93,11 @@ fn a_killed_server_that_starts_again_gets_the_rest() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it arrives");
         sleep(Duration::from_millis(5));
     }
-    first.kill().expect("it runs");
-    first.wait().expect("it ended");
+    drop(first);
     let killed = Instant::now();
-    let (mut second, _) = server(path, &address);
+    let _second = Server::start(path, &format!("--listen {address}"));
     let output = sender.wait_with_output().expect("it ends");
     let took = killed.elapsed();
-    second.kill().expect("it runs");
-    second.wait().expect("it ended");
     let sent = parse(&String::from_utf8(output.stdout).expect("UTF-8"));
     assert_eq!(sent["outcome"], "stored", "{sent}");
     assert!(fs::read(path.join("in/data")).expect("stored") == data);
@@ -158,8 +119,7 @@ fn a_killed_server_that_starts_again_gets_the_rest() {
 fn standard_input_is_a_source() {
     let folder = folder();
     let path = folder.path();
-    fs::create_dir(path.join("in")).expect("made");
-    let (mut serving, address) = server(path, "127.0.0.1:0");
+    let server = serving(path);
     for (name, size) in [("empty", 0), ("some", 5), ("more", 3_000_001)] {
         let data: Vec<u8> = (0..size).map(|i: usize| (i >> 3) as u8).collect();
         fs::write(path.join("source"), &data).expect("written");
@@ -169,8 +129,8 @@ fn standard_input_is_a_source() {
             .spawn()
             .expect("it starts");
         let sent = command()
-            .args(["send", "-", &format!("{address}:{name}"), "--json"])
-            .args(["--identity", "id"])
+            .args(["send", "-", &format!("{}:{name}", server.address), "--json"])
+            .args(words("--identity id"))
             .current_dir(path)
             .stdin(cat.stdout.take().expect("piped"))
             .output()
@@ -183,8 +143,6 @@ fn standard_input_is_a_source() {
         );
         assert!(fs::read(path.join("in").join(name)).expect("stored") == data);
     }
-    serving.kill().expect("it runs");
-    serving.wait().expect("it ended");
 }
 
 #[test]
@@ -193,8 +151,8 @@ fn a_server_goes_on_when_nobody_reads_its_output() {
     let path = folder.path();
     fs::create_dir(path.join("in")).expect("made");
     let mut serving = command()
-        .args(["serve", "in", "--json", "--listen", "127.0.0.1:0"])
-        .args(["--identity", "id"])
+        .args(words("serve in --json --listen 127.0.0.1:0"))
+        .args(words("--identity id"))
         .current_dir(path)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -228,59 +186,57 @@ fn mistakes_are_explained() {
     fs::create_dir_all(path.join("in/tree")).expect("made");
     fs::write(path.join("one"), "1").expect("written");
     fs::write(path.join("a\nb"), "2").expect("written");
-    let (mut serving, address) = server(path, "127.0.0.1:0");
+    let server = serving(path);
+    let address = &server.address;
     let (in_tree, missing) = (format!("{address}:tree"), format!("{address}:one"));
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases = [
         (
-            &["send", "-", &address],
+            format!("send - {address}"),
             2,
             "standard input needs a name: write HOST:PATH",
         ),
         (
-            &["send", "one", &in_tree],
+            format!("send one {in_tree}"),
             3,
             "`tree` is a directory; write `tree/` to store",
         ),
         (
-            &["send", "a\nb", &address],
+            format!("send 'a\nb' {address}"),
             1,
             "error: a\\u{a}b: cannot send: this file name",
         ),
         (
-            &["send", "one", "127.0.0.1:99999"],
+            "send one 127.0.0.1:99999".to_owned(),
             2,
             "99999 is not a port",
         ),
         (
-            &["send", "one", "::1:4455:x"],
+            "send one ::1:4455:x".to_owned(),
             2,
             "`::1:4455:x`: write HOST:PATH",
         ),
         (
-            &["get", &missing, "nowhere"],
+            format!("get {missing} nowhere"),
             1,
             "nowhere: cannot store files in this directory, which",
         ),
         (
-            &["get", &missing, "one"],
+            format!("get {missing} one"),
             1,
             "one: cannot store files in this directory, which must",
         ),
     ];
     for (args, status, says) in cases {
-        let output = whimbrel_in(path, &[args, &["--identity", "id"]].concat());
-        let error = fails(&output, status);
-        assert!(error.contains(says), "{args:?}: {error}");
+        let output = whimbrel_in(path, &format!("{args} --identity id"));
+        assert_contains(&fails(&output, status), &[says]);
     }
     // Standard input with a name, after `-` was refused above.
     let named = format!("{address}:tree/stream");
-    let output = whimbrel_in(path, &["send", "-", &named, "--identity", "id"]);
+    let output = whimbrel_in(path, &format!("send - {named} --identity id"));
     assert!(output.status.success(), "{output:?}");
     assert_eq!(fs::read(path.join("in/tree/stream")).expect("stored"), b"");
     let names = fs::read_dir(path.join("in")).expect("a folder").count();
     assert_eq!(names, 1, "only the tree");
-    serving.kill().expect("it runs");
-    serving.wait().expect("it ended");
 }
 
 #[test]
@@ -294,7 +250,7 @@ fn a_directory_that_cannot_be_written_is_refused_at_start() {
     fs::set_permissions(path.join("in"), Permissions::from_mode(0o555)).expect("of this user");
     fs::set_permissions(path.join("id"), Permissions::from_mode(0o700)).expect("of this user");
     let mut serve = command();
-    serve.args(["serve", "in", "--identity", "id", "--listen", "127.0.0.1:0"]);
+    serve.args(words("serve in --identity id --listen 127.0.0.1:0"));
     // Root may write everywhere.
     let nobody = 65534;
     if chown(path.join("id"), Some(nobody), Some(nobody)).is_ok() {

@@ -9,8 +9,8 @@ fn completions_know_the_commands_and_flags() {
         let script = stdout(&whimbrel(&["completions", shell]));
         assert_contains(&script, &["compare", "advise", "controllers", "transport"]);
     }
-    let error = refused(&["completions", "csh"], "");
-    assert!(error.contains("possible values: bash"), "{error}");
+    let error = refused("completions csh", "");
+    assert_contains(&error, &["possible values: bash"]);
 }
 
 #[test]

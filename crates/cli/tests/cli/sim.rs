@@ -30,7 +30,7 @@ seeds = 2
 
 #[test]
 fn json_has_every_run_and_flow() {
-    let all = json(&piped(&["sim", "-", "--json"], SCENARIO));
+    let all = json(&piped("sim - --json", SCENARIO));
     let runs = list(&all["runs"]);
     assert_eq!(runs.len(), 2 * 2 * 2);
     let run = &runs[7];
@@ -84,10 +84,8 @@ fn json_has_every_run_and_flow() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let run = |threads: &str| {
-        let mut all = json(&piped(
-            &["sim", "-", "--json", "--threads", threads],
-            SCENARIO,
-        ));
+        let line = format!("sim - --json --threads {threads}");
+        let mut all = json(&piped(&line, SCENARIO));
         for run in all["runs"].as_array_mut().expect("a list") {
             run["wall_s"] = Value::Null;
         }
@@ -98,7 +96,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn a_table_has_a_row_for_each_controller_of_each_point() {
-    let table = stdout(&piped(&["sim", "-"], SCENARIO));
+    let table = stdout(&piped("sim -", SCENARIO));
     let lines: Vec<&str> = table.lines().collect();
     for head in [
         "loss",
@@ -115,10 +113,7 @@ fn a_table_has_a_row_for_each_controller_of_each_point() {
     // Two lines of heads, a separator, and 2 x 2 points with two controllers each.
     assert_eq!(lines.len(), 3 + 8, "{table}");
     assert!(table.contains('±'));
-    let one = stdout(&piped(
-        &["sim", "-", "--seeds", "1", "--set", "link.L.loss=2 %"],
-        SCENARIO,
-    ));
+    let one = stdout(&piped("sim - --seeds 1 --set 'link.L.loss=2 %'", SCENARIO));
     assert_eq!(one.lines().count(), 3 + 4, "{one}");
     assert!(!one.contains('±'));
 }
@@ -141,10 +136,10 @@ fn marks_and_early_drops_are_shown_if_there_are_any() {
     let scenario = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n[[flow]]\nroute = [\"L\"]\n\
                     [run]\nduration = \"5 s\"\necn = false\n[sweep]\n\"link.L.aqm\" = [\"none\", \"codel\"]\n";
     let marking = scenario.replace("ecn = false", "ecn = true");
-    let head = |scenario: &str| stdout(&piped(&["sim", "-"], scenario));
+    let head = |scenario: &str| stdout(&piped("sim -", scenario));
     assert!(head(&marking).contains("marked"), "{}", head(&marking));
     assert!(!head(scenario).contains("marked"), "{}", head(scenario));
-    let all = json(&piped(&["sim", "-", "--json"], &marking));
+    let all = json(&piped("sim - --json", &marking));
     let (plain, codel) = (&all["runs"][0], &all["runs"][1]);
     for path in [
         "/flows/0/marked",
@@ -155,7 +150,7 @@ fn marks_and_early_drops_are_shown_if_there_are_any() {
         let number = codel.pointer(path).and_then(Value::as_u64);
         assert!(number.is_some_and(|n| n > 0), "{path}: {number:?}");
     }
-    let all = json(&piped(&["sim", "-", "--json"], scenario));
+    let all = json(&piped("sim - --json", scenario));
     let early = |path: &str| all["runs"][1].pointer(path).and_then(Value::as_u64);
     assert!(early("/links/0/lost/early").is_some_and(|n| n > 0));
     assert_eq!(early("/flows/0/lost/early"), early("/links/0/lost/early"));
@@ -224,8 +219,7 @@ fn json_has_aatp_flows_and_their_node() {
 fn a_picture_shows_the_shares_of_a_node() {
     let folder = folder();
     let path = path_in(&folder, "a.svg");
-    let plot = ["sim", "-", "--plot", &path];
-    stdout(&piped(&plot, SHARED_NODE));
+    stdout(&piped(&format!("sim - --plot '{path}'"), SHARED_NODE));
     let svg = std::fs::read_to_string(path).expect("a picture");
     assert_contains(
         &svg,

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
@@ -17,34 +17,137 @@ pub fn command() -> Command {
     command
 }
 
+/// The words of a command line: separated by spaces, or in single quotes.
+pub fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_start();
+    while !rest.is_empty() {
+        let (word, after) = match rest.strip_prefix('\'') {
+            Some(quoted) => quoted.split_once('\'').expect("a closing quote"),
+            None => rest.split_once(' ').unwrap_or((rest, "")),
+        };
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Arguments: a command line, or its words.
+pub trait Arguments {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Arguments for str {
+    fn words(&self) -> Vec<&str> {
+        words(self)
+    }
+}
+
+impl Arguments for String {
+    fn words(&self) -> Vec<&str> {
+        words(self)
+    }
+}
+
+impl Arguments for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const N: usize> Arguments for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Arguments for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
 /// Runs the command.
-pub fn whimbrel(args: &[&str]) -> Output {
-    let output = command().args(args).output();
-    output.expect("the command runs")
+pub fn whimbrel(args: &(impl Arguments + ?Sized)) -> Output {
+    whimbrel_in(Path::new("."), args)
 }
 
 /// Runs the command in a folder.
-pub fn whimbrel_in(folder: &Path, args: &[&str]) -> Output {
-    let output = command().current_dir(folder).args(args).output();
+pub fn whimbrel_in(folder: &Path, args: &(impl Arguments + ?Sized)) -> Output {
+    let output = command().current_dir(folder).args(args.words()).output();
     output.expect("the command runs")
 }
 
 /// Runs the command with this input on stdin.
-pub fn piped(args: &[&str], input: &str) -> Output {
+pub fn piped(args: &(impl Arguments + ?Sized), input: &str) -> Output {
     let mut child = command()
-        .args(args)
+        .args(args.words())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
     // A command that does not read its input may have ended by now.
-    let _ = child
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(input.as_bytes());
+    let mut stdin = child.stdin.take().expect("piped");
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
     child.wait_with_output().expect("the command ends")
+}
+
+/// `whimbrel serve --json`, killed when it is dropped.
+pub struct Server {
+    pub child: Child,
+    /// Where it listens.
+    pub address: String,
+    /// Its first event.
+    pub listening: Value,
+    /// What it prints after that, a line for each event.
+    pub events: Lines<BufReader<ChildStdout>>,
+}
+
+impl Server {
+    /// Serves the folder `in` below `path`, which is made, with the state in `id`.
+    pub fn start(path: &Path, args: &(impl Arguments + ?Sized)) -> Self {
+        fs::create_dir_all(path.join("in")).expect("made");
+        Self::try_start(path, args).expect("the server starts")
+    }
+
+    /// `None` if it ends before it listens.
+    pub fn try_start(path: &Path, args: &(impl Arguments + ?Sized)) -> Option<Self> {
+        let mut child = command()
+            .args(words("serve in --json --identity id"))
+            .args(args.words())
+            .current_dir(path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let mut events = output.lines();
+        let Some(line) = events.next() else {
+            child.wait().expect("it ends");
+            return None;
+        };
+        let listening = parse(&line.expect("UTF-8"));
+        let address = listening["address"].as_str().expect("a string").to_owned();
+        Some(Self {
+            child,
+            address,
+            listening,
+            events,
+        })
+    }
+
+    /// Its next event; `None` when it has ended.
+    pub fn event(&mut self) -> Option<Value> {
+        self.events.next().map(|line| parse(&line.expect("UTF-8")))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
 }
 
 /// Output as text.
@@ -79,8 +182,16 @@ pub fn fails(output: &Output, status: i32) -> String {
 }
 
 /// The error of a command that refuses its input: status 2, nothing on stdout.
-pub fn refused(args: &[&str], input: &str) -> String {
+pub fn refused(args: &(impl Arguments + ?Sized), input: &str) -> String {
     fails(&piped(args, input), 2)
+}
+
+/// Asserts that the command refuses each of these lines with this input on stdin, and that the
+/// error has these words.
+pub fn all_refused(input: &str, cases: &[(&str, &str)]) {
+    for (line, says) in cases {
+        assert_contains(&refused(*line, input), &[says]);
+    }
 }
 
 /// A temporary folder.

@@ -1,7 +1,7 @@
 //! `whimbrel tcp` with real connections, each test in a network namespace of its own that has only
 //! a loopback. Skipped with a line where the system does not allow it.
 
-use super::support::{self, *};
+use super::support::*;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ fn script(folder: &Path, text: &str) -> Command {
     fs::write(&traffic, TRAFFIC).expect("written");
     let mut command = Command::new("unshare");
     command
-        .args(["--net", "sh", "-c"])
+        .args(words("--net sh -c"))
         .arg(format!("ip link set lo up\n{text}"))
         .env("W", env!("CARGO_BIN_EXE_whimbrel"))
         .env("T", format!("python3 {}", traffic.display()))
@@ -167,11 +167,8 @@ fn connections_made_and_accepted_are_controlled_and_reported() {
     // COMMAND's output is its own, JSON comes last on standard error.
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 2, "{out}");
-    let names: Vec<&str> = lines[0].split(' ').collect();
-    assert!(
-        names[3].starts_with("whim_") && names[3] == names[4],
-        "{out}"
-    );
+    let ends: Vec<&str> = lines[0].split(' ').collect();
+    assert!(ends[3].starts_with("whim_") && ends[3] == ends[4], "{out}");
     let json = parse(&error);
     assert_eq!(
         (&json["controller"], &json["exit_status"]),
@@ -220,7 +217,7 @@ fn connections_made_and_accepted_are_controlled_and_reported() {
         "{csv}"
     );
     assert!(csv.lines().count() > 4, "{csv}");
-    assert_eq!(support::names(&folder.path().join("logs")).len(), 4);
+    assert_eq!(names(&folder.path().join("logs")).len(), 4);
     let page = fs::read_to_string(folder.path().join("page.html")).expect("a page");
     assert!(page.contains("Linux TCP under cerl"));
 }
@@ -245,7 +242,7 @@ fn the_exit_status_is_that_of_the_command() {
         } else {
             ""
         };
-        assert!(error.contains(says), "{error}");
+        assert_contains(&error, &[says]);
     }
 }
 
@@ -255,11 +252,7 @@ fn the_command_inherits_nothing_but_its_standard_streams() {
         return;
     }
     // What this test was started with is not for it to close.
-    let show = [
-        "sh",
-        "-c",
-        "ls /proc/$$/fd; grep SigBlk /proc/self/status; id -u",
-    ];
+    let show = words("sh -c 'ls /proc/$$/fd; grep SigBlk /proc/self/status; id -u'");
     let plain = Command::new(show[0])
         .args(&show[1..])
         .stdin(Stdio::null())
@@ -387,7 +380,7 @@ fn a_killed_instance_leaves_its_connections_and_nothing_else() {
     assert_eq!(read("done"), "1000000 reno");
     assert!(!is_registered(name));
     let directory = cgroups().join(cgroup.trim_start_matches('/'));
-    assert!(cgroup.contains("whim_"), "{cgroup}");
+    assert_contains(&cgroup, &["whim_"]);
     eventually("the cgroup is removed", || !directory.exists());
 }
 
@@ -459,9 +452,9 @@ fn data_that_the_command_left_to_the_kernel_is_waited_for() {
         (&json["unfinished"], &json["fallbacks"]),
         (&Value::from(0), &Value::from(0))
     );
-    assert!(
-        error.contains("waiting for 1 connection with unacknowledged data"),
-        "{error}"
+    assert_contains(
+        &error,
+        &["waiting for 1 connection with unacknowledged data"],
     );
 }
 
@@ -498,32 +491,26 @@ fn the_connections_of_a_cgroup_are_controlled_until_a_signal() {
 
 #[test]
 fn wrong_input_is_refused_with_what_to_write() {
-    for (flags, says) in [
-        (&[][..], "what to control is missing: add `-- COMMAND`"),
-        (&["--cgroup", "/x", "--", "true"], "give one of the two"),
-        (&["--cgroup", "/no/such"], "/no/such: No such file"),
-        (&["--cgroup", "/tmp"], "not a cgroup of version 2"),
-        (
-            &["--controller", "cerk", "--", "true"],
-            "did you mean `cerl`?",
-        ),
-        (
-            &["--controller", "aatp", "--", "true"],
-            "sends bursts, which TCP cannot do",
-        ),
-        (&["--to", "10.0.0.0/33", "--", "true"], "0 to 32"),
-        (
-            &["--to", "10.0.0.1/8", "--", "true"],
-            "did you mean 10.0.0.0/8",
-        ),
-        (&["--nack=a/b", "--", "true"], "ip -brief link"),
-        (&["--port", "0", "--", "true"], "1..=65535"),
-        (&["--sample", "0s", "--", "true"], "longer than 0 s"),
-    ] {
-        let error = refused(&[&["tcp"][..], flags].concat(), "");
-        assert!(error.contains(says), "{flags:?}: {error}");
-    }
-    let many = ["--port", "1"].repeat(17);
-    let error = refused(&[&["tcp"][..], &many, &["--", "true"]].concat(), "");
-    assert!(error.contains("at most 16"), "{error}");
+    all_refused(
+        "",
+        &[
+            ("tcp", "what to control is missing: add `-- COMMAND`"),
+            ("tcp --cgroup /x -- true", "give one of the two"),
+            ("tcp --cgroup /no/such", "/no/such: No such file"),
+            ("tcp --cgroup /tmp", "not a cgroup of version 2"),
+            ("tcp --controller cerk -- true", "did you mean `cerl`?"),
+            (
+                "tcp --controller aatp -- true",
+                "sends bursts, which TCP cannot do",
+            ),
+            ("tcp --to 10.0.0.0/33 -- true", "0 to 32"),
+            ("tcp --to 10.0.0.1/8 -- true", "did you mean 10.0.0.0/8"),
+            ("tcp --nack=a/b -- true", "ip -brief link"),
+            ("tcp --port 0 -- true", "1..=65535"),
+            ("tcp --sample 0s -- true", "longer than 0 s"),
+        ],
+    );
+    let many = "--port 1 ".repeat(17);
+    let error = refused(&format!("tcp {many} -- true"), "");
+    assert_contains(&error, &["at most 16"]);
 }

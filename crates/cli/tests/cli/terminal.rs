@@ -7,7 +7,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 /// What a command prints on a terminal of this width.
-fn on_terminal(args: &[&str], columns: u16) -> String {
+fn on_terminal(args: &str, columns: u16) -> String {
     let size = Winsize {
         ws_row: 50,
         ws_col: columns,
@@ -16,7 +16,7 @@ fn on_terminal(args: &[&str], columns: u16) -> String {
     };
     let pty = openpty(&size, None).expect("a pseudo-terminal");
     let mut child = command()
-        .args(args)
+        .args(words(args))
         .env("TERM", "xterm-256color")
         .env_remove("NO_COLOR")
         .stdout(Stdio::from(pty.slave))
@@ -32,7 +32,7 @@ fn on_terminal(args: &[&str], columns: u16) -> String {
         }
         printed.extend_from_slice(&block[..count]);
     }
-    assert!(child.wait().expect("it ends").success(), "{args:?}");
+    assert!(child.wait().expect("it ends").success(), "{args}");
     without_colours(&text(&printed).replace("\r\n", "\n"))
 }
 
@@ -48,7 +48,7 @@ fn without_colours(text: &str) -> String {
 
 /// Asserts that a command's lines fit terminals of these widths, and that each of these words is
 /// in one piece.
-fn fits(args: &[&str], words: &[&str], widths: &[u16]) {
+fn fits(args: &str, words: &[&str], widths: &[u16]) {
     for width in widths {
         let shown = on_terminal(args, *width);
         for line in shown.lines() {
@@ -65,19 +65,8 @@ const WIDTHS: [u16; 3] = [80, 100, 200];
 
 #[test]
 fn compare_fits_terminals_and_breaks_no_word() {
-    let args = [
-        "compare",
-        "--duration",
-        "2s",
-        "--seeds",
-        "2",
-        "--loss",
-        "0.1%,1%",
-        "--rate",
-        "5Mbit/s",
-        "--controllers",
-        "cubic,cerl-plus-printed,enhanced-aatp",
-    ];
+    let args = "compare --duration 2s --seeds 2 --loss 0.1%,1% --rate 5Mbit/s \
+                --controllers cubic,cerl-plus-printed,enhanced-aatp";
     let words = [
         "cerl-plus-printed",
         "enhanced-aatp",
@@ -86,24 +75,20 @@ fn compare_fits_terminals_and_breaks_no_word() {
         "Mbit/s",
         "goodput",
     ];
-    fits(&args, &words, &WIDTHS);
+    fits(args, &words, &WIDTHS);
     // With room, nothing is left out: the deviations are there.
-    let count = |width| on_terminal(&args, width).matches('±').count();
+    let count = |width| on_terminal(args, width).matches('±').count();
     assert!(count(200) > count(80));
 }
 
 #[test]
 fn lists_fit_terminals() {
     fits(
-        &["controllers"],
+        "controllers",
         &["cubic", "enhanced-aatp", "cerl-plus-printed"],
         &WIDTHS,
     );
-    fits(
-        &["reproduce", "--list"],
-        &["cerl/fig-3.5", "tcp-nack"],
-        &WIDTHS,
-    );
+    fits("reproduce --list", &["cerl/fig-3.5", "tcp-nack"], &WIDTHS);
 }
 
 #[test]
@@ -115,25 +100,15 @@ fn a_ranking_and_advice_fit_terminals() {
                  route = [\"L\"]\n[run]\nduration = \"3 s\"\n";
     std::fs::write(folder.path().join("x1.toml"), point).expect("written");
     let (points, keep) = (path_in(&folder, ""), path_in(&folder, "kept"));
-    let rank = [
-        "rank",
-        "--points",
-        &points,
-        "--keep",
-        &keep,
-        "--seeds",
-        "2",
-        "--detail",
-        "--controllers",
-        "cubic,cerl-plus-printed",
-    ];
+    let rank = format!(
+        "rank --points '{points}' --keep '{keep}' --seeds 2 --detail \
+         --controllers cubic,cerl-plus-printed"
+    );
     fits(&rank, &["cerl-plus-printed", "cubic"], &WIDTHS);
-    let advise = [
-        "advise", "--rate", "2Mbit/s", "--rtt", "20ms", "--loss", "1%",
-    ];
-    fits(&advise, &["algorithm", "cubic", "Mbit/s"], &[80]);
+    let advise = "advise --rate 2Mbit/s --rtt 20ms --loss 1%";
+    fits(advise, &["algorithm", "cubic", "Mbit/s"], &[80]);
     // As a table, also with the column of a file: with a line below the heads.
-    let with_file = [&advise[..], &["--size", "10MB"]].concat();
+    let with_file = format!("{advise} --size 10MB");
     fits(&with_file, &["───", "takes", "runs on"], &[80]);
 }
 
@@ -146,11 +121,11 @@ fn judgements_and_formulas_are_tables_at_80_columns() {
                 [run]\nduration = \"5 s\"\nseeds = 2\n[sweep]\n\
                 \"link.L.loss\" = [\"0.1 %\", \"1 %\"]\n";
     std::fs::write(&grid, text).expect("written");
-    let judge = ["judge", &grid, "--flow", "0", "--controllers", "cerl,veno"];
+    let judge = format!("judge '{grid}' --flow 0 --controllers cerl,veno");
     let shown = on_terminal(&judge, 80);
     // Two algorithms with three tables each, and one of both; none is turned.
     assert_eq!(shown.matches("───\n").count(), 7, "{shown}");
     fits(&judge, &["neighbours' goodput", "cerl", "veno"], &WIDTHS);
-    let model = ["model", "--duration", "5s", "--seeds", "1", "--points", "2"];
-    fits(&model, &["tcp-nack-westwood", "chain", "───"], &WIDTHS);
+    let model = "model --duration 5s --seeds 1 --points 2";
+    fits(model, &["tcp-nack-westwood", "chain", "───"], &WIDTHS);
 }

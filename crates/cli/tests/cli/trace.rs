@@ -6,26 +6,17 @@ use std::path::Path;
 use std::process::Output;
 
 /// Runs `compare` on a small path with these additional arguments.
-fn compare(folder: &Path, args: &[&str]) -> Output {
-    let small = [
-        "compare",
-        "--rate=5Mbit/s",
-        "--rtt=20ms",
-        "--duration=2s",
-        "--seeds=1",
-    ];
-    whimbrel_in(folder, &[&small, args].concat())
+fn compare(folder: &Path, args: &str) -> Output {
+    let small = "compare --rate=5Mbit/s --rtt=20ms --duration=2s --seeds=1";
+    whimbrel_in(folder, &format!("{small} {args}"))
 }
 
 #[test]
 fn traces_do_not_change_the_results() {
     let folder = folder();
-    let plain = compare(folder.path(), &["--controllers=cubic"]);
-    let traces = ["--trace=a.pcapng", "--trace=a.sqlog", "--trace=a.qlog"];
-    let traced = compare(
-        folder.path(),
-        &[&["--controllers=cubic"], &traces[..]].concat(),
-    );
+    let plain = compare(folder.path(), "--controllers=cubic");
+    let flags = "--controllers=cubic --trace=a.pcapng --trace=a.sqlog --trace=a.qlog";
+    let traced = compare(folder.path(), flags);
     assert!(traced.status.success(), "{traced:?}");
     assert_eq!(plain.stdout, traced.stdout);
     assert_eq!(
@@ -48,16 +39,8 @@ fn traces_do_not_change_the_results() {
 #[test]
 fn flows_have_separate_logs_and_share_a_capture() {
     let folder = folder();
-    let args = [
-        "--controllers=reno",
-        "--flows=2",
-        "--trace=b.sqlog",
-        "--trace=b.pcapng",
-    ];
-    let traced = compare(
-        folder.path(),
-        &[&args[..], &["--trace-at=receiver"]].concat(),
-    );
+    let args = "--controllers=reno --flows=2 --trace=b.sqlog --trace=b.pcapng";
+    let traced = compare(folder.path(), &format!("{args} --trace-at=receiver"));
     assert!(traced.status.success(), "{traced:?}");
     assert_eq!(names(folder.path()), ["b-1.sqlog", "b-2.sqlog", "b.pcapng"]);
 }
@@ -68,19 +51,12 @@ fn a_trace_of_a_sweep_is_refused_with_values_to_select() {
     let error = fails(
         &compare(
             folder.path(),
-            &[
-                "--loss=0%,1%",
-                "--controllers=cubic,reno",
-                "--trace=c.pcapng",
-            ],
+            "--loss=0%,1% --controllers=cubic,reno --trace=c.pcapng",
         ),
         2,
     );
-    assert!(error.contains("has 4 combinations"), "{error}");
-    assert!(
-        error.contains("--loss '0%' --controllers 'cubic'"),
-        "{error}"
-    );
+    assert_contains(&error, &["has 4 combinations"]);
+    assert_contains(&error, &["--loss '0%' --controllers 'cubic'"]);
     let scenario = "[link.L]\nrate = \"5 Mbit/s\"\n[[flow]]\ncontroller = \"reno\"\nroute = [\"L\"]\n\
         [run]\nduration = \"1 s\"\n[sweep]\n\"link.L.loss\" = [\"1 %\", \"2 %\"]\n";
     fs::write(folder.path().join("s.toml"), scenario).expect("written");
@@ -88,14 +64,8 @@ fn a_trace_of_a_sweep_is_refused_with_values_to_select() {
         &whimbrel_in(folder.path(), &["sim", "s.toml", "--trace=c.pcapng"]),
         2,
     );
-    assert!(error.contains("--set link.L.loss='1 %'"), "{error}");
-    let one = [
-        "sim",
-        "s.toml",
-        "--set",
-        "link.L.loss=1 %",
-        "--trace=c.pcapng",
-    ];
+    assert_contains(&error, &["--set link.L.loss='1 %'"]);
+    let one = words("sim s.toml --set 'link.L.loss=1 %' --trace=c.pcapng");
     let traced = whimbrel_in(folder.path(), &one);
     assert!(traced.status.success(), "{traced:?}");
 }
@@ -104,22 +74,16 @@ fn a_trace_of_a_sweep_is_refused_with_values_to_select() {
 fn an_unknown_extension_is_refused_with_the_known_ones() {
     let folder = folder();
     let error = fails(
-        &compare(folder.path(), &["--controllers=cubic", "--trace=d.csv"]),
+        &compare(folder.path(), "--controllers=cubic --trace=d.csv"),
         2,
     );
-    assert!(
-        error.contains(".pcapng") && error.contains(".sqlog") && error.contains(".qlog"),
-        "{error}"
-    );
+    assert_contains(&error, &[".pcapng", ".sqlog", ".qlog"]);
     let error = fails(
-        &compare(folder.path(), &["--controllers=cubic", "--trace=d.pcap"]),
+        &compare(folder.path(), "--controllers=cubic --trace=d.pcap"),
         2,
     );
-    assert!(error.contains("comments"), "{error}");
-    let nowhere = compare(
-        folder.path(),
-        &["--controllers=cubic", "--trace=none/d.pcapng"],
-    );
+    assert_contains(&error, &["comments"]);
+    let nowhere = compare(folder.path(), "--controllers=cubic --trace=none/d.pcapng");
     assert!(
         !nowhere.status.success() && nowhere.stdout.is_empty(),
         "it fails before any run"

@@ -19,7 +19,7 @@ fn the_list_has_claims_and_run_times() {
     // Experiments beyond the paper come last, whatever their names.
     let beyond = format!("{EXPERIMENT}{SCENARIO}").replace("A paper\"", "A paper\"\nbeyond = true");
     place.write("paper/a.toml", &beyond);
-    let list = place.json(&["--list"]);
+    let list = place.json("--list");
     assert_eq!(list[3]["id"], "paper/a");
     assert_eq!([&list[2]["beyond"], &list[3]["beyond"]], [false, true]);
     let seconds: Vec<&Value> = list.iter().map(|one| &one["seconds"]).collect();
@@ -33,7 +33,7 @@ fn the_list_has_claims_and_run_times() {
         ]
     );
     assert_eq!(list[2]["scenario"], "paper/s");
-    let shown = place.run(&["--list"]);
+    let shown = place.run("--list");
     assert!(shown.starts_with("A paper\n"), "{shown}");
     assert_contains(
         &shown,
@@ -49,10 +49,7 @@ fn the_list_has_claims_and_run_times() {
         "{shown}"
     );
     place.write("seconds.toml", "\"paper/s\" = \"long\"\n");
-    let output = place
-        .command(&["--list"])
-        .output()
-        .expect("the command runs");
+    let output = place.output(&["--list"]);
     assert!(fails(&output, 2).contains("seconds.toml: "));
 }
 
@@ -61,7 +58,7 @@ fn the_built_in_experiments_are_listed_everywhere() {
     let list = |folder: &Path| {
         let keep = tempfile::tempdir().expect("a folder");
         let output = command()
-            .args(["reproduce", "--list", "--json", "--keep"])
+            .args(words("reproduce --list --json --keep"))
             .arg(keep.path())
             .current_dir(folder)
             .output();

@@ -9,7 +9,7 @@ use super::support::*;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// CERL and NewReno under random loss.
@@ -68,7 +68,7 @@ impl Place {
         fs::write(path, text).expect("a file");
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn command(&self, args: &(impl Arguments + ?Sized)) -> Command {
         let mut command = super::support::command();
         command
             .arg("reproduce")
@@ -76,17 +76,20 @@ impl Place {
             .arg(self.at("experiments"))
             .arg("--keep")
             .arg(self.at("keep"))
-            .args(args);
+            .args(args.words());
         command
     }
 
-    fn run(&self, args: &[&str]) -> String {
-        stdout(&self.command(args).output().expect("the command runs"))
+    fn output(&self, args: &(impl Arguments + ?Sized)) -> Output {
+        self.command(args).output().expect("the command runs")
     }
 
-    fn json(&self, args: &[&str]) -> Vec<Value> {
-        let args = [args, &["--json"]].concat();
-        list_of(&self.run(&args))
+    fn run(&self, args: &(impl Arguments + ?Sized)) -> String {
+        stdout(&self.output(args))
+    }
+
+    fn json(&self, args: &str) -> Vec<Value> {
+        list_of(&self.run(&format!("{args} --json")))
     }
 
     /// The files of the stored results.

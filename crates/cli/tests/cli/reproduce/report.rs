@@ -15,7 +15,7 @@ fn a_report_has_the_page_the_results_and_the_files() {
     place.write("paper/fig-2.toml", &shared);
     let folder = place.at("a/report");
     let folder = folder.to_str().expect("UTF-8");
-    let all = place.json(&["--report", folder]);
+    let all = place.json(&format!("--report '{folder}'"));
     let read = |name: &str| fs::read_to_string(Path::new(folder).join(name)).expect(name);
     let results = list_of(&read("results.json"));
     assert_eq!(results, all);
@@ -55,7 +55,7 @@ fn a_report_has_the_page_the_results_and_the_files() {
     let copies = Path::new(folder).join("experiments");
     let second = place.at("second");
     let output = command()
-        .args(["reproduce", "--json", "--experiments"])
+        .args(words("reproduce --json --experiments"))
         .arg(&copies)
         .arg("--keep")
         .arg(place.at("keep"))
@@ -90,10 +90,7 @@ fn an_unwritable_report_fails_before_any_run() {
     fs::write(place.at("file"), "").expect("written");
     let folder = place.at("file/report");
     let folder = folder.to_str().expect("UTF-8");
-    let output = place
-        .command(&["--report", folder])
-        .output()
-        .expect("the command runs");
+    let output = place.output(&format!("--report '{folder}'"));
     let error = fails(&output, 1);
     assert!(
         error.contains(&format!("cannot write to {folder}")),
@@ -109,7 +106,7 @@ fn files_are_printed_with_their_paths() {
         "paper/fig-2.toml",
         &EXPERIMENT.replacen("tolerance", "scenario = \"s.toml\"\ntolerance", 1),
     );
-    let printed = place.run(&["paper/fig-2", "--print-scenario"]);
+    let printed = place.run("paper/fig-2 --print-scenario");
     let path = |name: &str| place.at("experiments").join(name).display().to_string();
     assert!(printed.starts_with(&format!(
         "# {}\n{}",
@@ -121,7 +118,7 @@ fn files_are_printed_with_their_paths() {
         "{printed}"
     );
     // The output is a scenario if the experiment has its own scenario.
-    let alone = place.run(&["paper/fig-1", "--print-scenario"]);
+    let alone = place.run("paper/fig-1 --print-scenario");
     let piped = place.at("printed.toml");
     fs::write(&piped, alone).expect("written");
     let sim = command().arg("sim").arg(piped).output();

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn an_experiment_has_a_verdict_in_text_and_json() {
     let place = Place::new();
-    let all = place.json(&["paper"]);
+    let all = place.json("paper");
     let result = &all[0];
     assert_eq!(
         [
@@ -53,7 +53,7 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
     assert!((-90.0..-75.0).contains(&difference), "{difference}");
     assert!(result["seconds"].as_f64().expect("a number") > 0.0);
 
-    let shown = place.run(&[]);
+    let shown = place.run("");
     assert_contains(
         &shown,
         &[
@@ -85,8 +85,8 @@ fn experiments_are_chosen_by_id_or_its_first_words() {
     }
     place.write("paper/shared.toml", SCENARIO);
     place.write("other/fig-1.toml", &format!("{EXPERIMENT}{SCENARIO}"));
-    let ids = |args: &[&str]| -> Vec<String> {
-        let all = place.json(&[&["--list"], args].concat());
+    let ids = |args: &str| -> Vec<String> {
+        let all = place.json(&format!("--list {args}"));
         let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
         all.iter().map(id).collect()
     };
@@ -96,15 +96,15 @@ fn experiments_are_chosen_by_id_or_its_first_words() {
         "paper/fig-1-b",
         "paper/fig-10",
     ];
-    assert_eq!(ids(&[]), all);
-    assert_eq!(ids(&["paper/fig-1"]), all[1..2]);
-    assert_eq!(ids(&["paper"]), all[1..]);
+    assert_eq!(ids(""), all);
+    assert_eq!(ids("paper/fig-1"), all[1..2]);
+    assert_eq!(ids("paper"), all[1..]);
     assert_eq!(
-        ids(&["paper/fig-10", "other", "paper/fig-1"]),
+        ids("paper/fig-10 other paper/fig-1"),
         [all[0], all[1], all[3]]
     );
     let error = |name: &str| {
-        let output = place.command(&[name]).output().expect("the command runs");
+        let output = place.output(name);
         fails(&output, 2)
     };
     assert!(error("paper/fig-2").contains("unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?; see `whimbrel reproduce --list`"));
@@ -119,7 +119,7 @@ fn a_mistake_in_a_file_is_reported_before_any_run() {
         "paper/fig-2.toml",
         &format!("{EXPERIMENT}{SCENARIO}").replace("rtt mean", "rtt men"),
     );
-    let output = place.command(&[]).output().expect("the command runs");
+    let output = place.output("");
     let error = fails(&output, 2);
     assert!(
         error.ends_with("paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean `rtt mean`?\n"),
@@ -136,7 +136,7 @@ fn several_experiments_end_with_a_summary_by_paper() {
         .replace("above = 50", "below = -50")
         .replace("above = 100", "below = 100");
     place.write("other/table-1.toml", &wrong.replace("A paper", "Another"));
-    let shown = place.run(&[]);
+    let shown = place.run("");
     let summary = shown.split("Summary\n").nth(1).expect("a summary");
     let lines: Vec<Vec<&str>> = summary
         .lines()
@@ -183,7 +183,7 @@ fn several_experiments_end_with_a_summary_by_paper() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let place = Place::new();
-    let on = |threads| timeless(&place.json(&["--again", "--threads", threads]));
+    let on = |threads| timeless(&place.json(&format!("--again --threads {threads}")));
     assert_eq!(on("1"), on("2"));
 }
 
@@ -192,10 +192,7 @@ fn experiments_without_their_traces_are_left_out() {
     let place = Place::new();
     let traced = SCENARIO.replace("\"10 Mbit/s\"", "{ trace = \"../../traces/a.txt\" }");
     place.write("paper/fig-2.toml", &format!("{EXPERIMENT}{traced}"));
-    let output = place
-        .command(&["paper", "--json"])
-        .output()
-        .expect("the command runs");
+    let output = place.output(&["paper", "--json"]);
     assert!(output.status.success());
     let all = list_of(&text(&output.stdout));
     assert_eq!(all.len(), 1);
@@ -208,12 +205,9 @@ fn experiments_without_their_traces_are_left_out() {
         "{note}"
     );
     // Alone it is an error.
-    let alone = place
-        .command(&["paper/fig-2"])
-        .output()
-        .expect("the command runs");
+    let alone = place.output(&["paper/fig-2"]);
     assert!(fails(&alone, 2).contains("paper/fig-2 is not run"));
-    let list = place.run(&["--list"]);
+    let list = place.run("--list");
     let line = list.lines().find(|line| line.contains("paper/fig-2"));
     assert!(
         line.is_some_and(|line| line.contains("needs a trace")),
@@ -223,20 +217,20 @@ fn experiments_without_their_traces_are_left_out() {
     let traces = place.at("traces");
     fs::create_dir(&traces).expect("a folder");
     fs::write(traces.join("a.txt"), "1\n2\n").expect("written");
-    assert_eq!(place.json(&["paper"]).len(), 2);
+    assert_eq!(place.json("paper").len(), 2);
 }
 
 #[test]
 fn a_row_whose_interval_includes_its_bound_is_undecided() {
     let place = Place::new();
-    let all = place.json(&["paper"]);
+    let all = place.json("paper");
     let gain = all[0]["rows"][0]["measured"].as_f64().expect("a number");
     // The mean itself as the bound: no number of seeds decides.
     let straddling = format!("{EXPERIMENT}{SCENARIO}")
         .replace("above = 50", &format!("above = {gain}"))
         .replace("paper = 1000", "above = 100");
     place.write("paper/fig-1.toml", &straddling);
-    let all = place.json(&["paper"]);
+    let all = place.json("paper");
     let row = &all[0]["rows"][0];
     assert_eq!(
         [&row["right"], &row["asks"]],
@@ -245,7 +239,7 @@ fn a_row_whose_interval_includes_its_bound_is_undecided() {
     assert!(row["seeds_to_decide"].as_u64().expect("a number") > 1000);
     // A claim with an undecided row does not hold yet.
     assert_eq!(all[0]["verdict"], "undecided");
-    let shown = place.run(&[]);
+    let shown = place.run("");
     assert_contains(&shown, &["undecided", "1 of 2 right", "undecided: 1"]);
 }
 
@@ -258,14 +252,14 @@ fn a_claim_whose_numbers_exclude_each_other_contradicts_itself() {
         &format!("A paper\"\ncontradiction = \"{why}\""),
     );
     place.write("paper/a.toml", &text);
-    let result = &place.json(&["paper/a"])[0];
+    let result = &place.json("paper/a")[0];
     assert_eq!(result["verdict"], "contradicts itself");
     let reason = result["reason"].as_str().expect("a string");
     assert!(
         reason.starts_with(&format!("{why}; 1 of 2 right")),
         "the rows are judged all the same: {reason}"
     );
-    let shown = place.run(&["paper/a"]);
+    let shown = place.run("paper/a");
     assert_contains(&shown, &["contradicts itself: 2 over 1"]);
 }
 
@@ -277,7 +271,7 @@ fn a_claim_that_depends_on_unknown_settings_cannot_be_decided() {
         "A paper\"\nundecidable = \"no radio is described\"",
     );
     place.write("paper/a.toml", &text);
-    let result = &place.json(&["paper/a"])[0];
+    let result = &place.json("paper/a")[0];
     assert_eq!(result["verdict"], "cannot be decided");
     let reason = result["reason"].as_str().expect("a string");
     assert!(
@@ -291,7 +285,7 @@ fn a_printed_scenario_says_what_its_preset_sets() {
     let place = Place::new();
     let text = format!("{EXPERIMENT}{SCENARIO}").replace("[run]", "[run]\npreset = \"ns-2.35\"");
     place.write("paper/a.toml", &text);
-    let shown = place.run(&["paper/a", "--print-scenario"]);
+    let shown = place.run("paper/a --print-scenario");
     assert_contains(
         &shown,
         &[
@@ -300,7 +294,7 @@ fn a_printed_scenario_says_what_its_preset_sets() {
             "#       Agent/TCP set minrto_ 0.2",
         ],
     );
-    let list = command().args(["sim", "--list-presets"]).output();
+    let list = command().args(words("sim --list-presets")).output();
     let list = stdout(&list.expect("the command runs"));
     assert_contains(
         &list,
