@@ -1,7 +1,7 @@
 //! `whimbrel controllers`: lists the algorithms.
 
 use crate::failure::BadInput;
-use std::io::{self, Write};
+use crate::print;
 use std::process::ExitCode;
 use whimbrel_study::catalog::Catalog;
 
@@ -44,14 +44,9 @@ pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
         Some(name) => Catalog::of_name(name)
             .map_err(|error| BadInput::new(format!("{error}; see `whimbrel controllers`")))?,
     };
-    let mut out = io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &chosen.json(args.code))?;
-        writeln!(out)?;
-    } else if args.code {
-        write!(out, "{}", chosen.code_text())?;
-    } else {
-        write!(out, "{}", chosen.text(args.name.as_deref()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let text = || match args.code {
+        true => chosen.code_text(),
+        false => chosen.text(args.name.as_deref()),
+    };
+    print::result(args.json, || chosen.json(args.code), text)
 }

@@ -1,21 +1,20 @@
 //! `whimbrel demo`: one real file over one emulated path with several controllers, beside the
 //! simulator's prediction for the same path. The transport is QUIC, or Linux TCP.
 
-mod paper;
-
 use crate::atomic_file;
 use crate::failure::BadInput;
-use crate::real::{self, RACE};
+use crate::{print, real};
 use serde_json::{Value, json};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_net::Queue;
-use whimbrel_report::figures::{Racer, race};
+use whimbrel_report::figure::Figure;
 use whimbrel_study::path::fraction;
 use whimbrel_study::real::algorithm::for_tcp;
-use whimbrel_study::real::{Carrier, Length, Measurement, Order, RUNS, Row, Trial};
+use whimbrel_study::real::paper::{self, Case};
+use whimbrel_study::real::text::{self, RACE};
+use whimbrel_study::real::{Carrier, Length, Order, RUNS, Row, Trial};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Race controllers over an emulated lossy path with a real file
@@ -132,7 +131,7 @@ impl DemoArgs {
 /// Predicts, measures, compares.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.paper.is_some() {
-        return paper::run(&args);
+        return repeat_paper(&args);
     }
     let too_small = [
         (
@@ -157,11 +156,9 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         for_tcp(&wrong.controller.to_string()).map_err(BadInput::new)?;
     }
     let rows = real::run(trials, Order::AtOnce)?;
-    if let Some(file) = &args.picture {
-        picture(file, &args.path(), args.rate, &rows)?;
-    }
+    draw(&args, || text::delivered(&args.path(), args.rate, &rows))?;
     if args.json {
-        let contestants = rows.iter().map(|row| real::json("predicted", row));
+        let contestants = rows.iter().map(|row| text::json("predicted", row));
         let whole = json!({
             "transport": if args.tcp { "tcp" } else { "quic" },
             "rate_bps": args.rate.as_bits_per_sec(),
@@ -171,56 +168,44 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
             "seed": args.seed,
             "contestants": contestants.collect::<Vec<Value>>(),
         });
-        writeln!(io::stdout(), "{whole:#}")?;
+        print::json(&whole)?;
     } else {
         let columns = match args.tcp {
             // Whose code of an algorithm runs.
             true => [&RACE[..1], &[1], &RACE[1..]].concat(),
             false => RACE.to_vec(),
         };
-        real::table(&args.path(), &columns, &rows)?;
-        if let Some(sentence) = compared(&rows) {
-            writeln!(io::stdout(), "{sentence}")?;
-        }
+        let summary = text::compared(&rows).map(|sentence| sentence + "\n");
+        let table = text::table(&args.path(), &columns, &rows);
+        print::text(table + &summary.unwrap_or_default())?;
     }
     Ok(real::status(rows.iter()))
 }
 
-/// The summary: `cerl is 30 times as fast as cubic`, of the measured goodput where all have been
-/// measured, else of the predicted.
-fn compared(rows: &[Row]) -> Option<String> {
-    let all = rows.iter().all(|row| row.measured.is_ok());
-    let word = if all { "" } else { "predicted to be " };
-    let goodput = |row: &Row| match all {
-        true => row.goodput_bps(),
-        false => row.predicted.goodput_bps,
-    };
-    let ranked = || rows.iter().map(|row| (&row.trial.controller, goodput(row)));
-    let (slowest, low) = ranked().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (fastest, high) = ranked().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let times = high / low;
-    (times >= 1.05).then(|| format!("{fastest} is {word}{times:.1} times as fast as {slowest}"))
+/// Predicts, measures one transfer of the paper after the other, and shows the table.
+fn repeat_paper(args: &DemoArgs) -> anyhow::Result<ExitCode> {
+    let cases = paper::cases(args.full, args.seed)?;
+    let trials = cases.iter().map(|case| case.trial.clone()).collect();
+    let rows = real::run(trials, Order::InTurn)?;
+    let all: Vec<(Case, Row)> = cases.into_iter().zip(rows).collect();
+    draw(args, || paper::text::figure(&all))?;
+    print::result(
+        args.json,
+        || paper::text::json(args.full, args.seed, &all),
+        || paper::text::table(args.full, &all),
+    )?;
+    Ok(real::status(all.iter().map(|(_, row)| row)))
 }
 
-/// Draws data delivered over time.
-fn picture<'a>(
-    file: &Path,
-    title: &str,
-    rate: Rate,
-    rows: impl IntoIterator<Item = &'a Row>,
-) -> anyhow::Result<()> {
-    let racer = |row: &Row| Racer {
-        protocol: row.trial.controller.to_string(),
-        measured: row
-            .measured
-            .as_ref()
-            .map_or_else(|_| Vec::new(), Measurement::delivered),
-        predicted: row.predicted.delivered.clone(),
+/// Writes the picture, if the user wants one.
+fn draw(args: &DemoArgs, figure: impl FnOnce() -> Option<Figure>) -> anyhow::Result<()> {
+    let Some(file) = &args.picture else {
+        return Ok(());
     };
-    let racers: Vec<Racer> = rows.into_iter().map(racer).collect();
-    let figure = race(title, rate, &racers);
     let figure =
-        figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
-    let svg = whimbrel_report::svg(&[figure]);
-    Ok(atomic_file::write(file, |to| to.write_all(svg.as_bytes()))?)
+        figure().ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
+    Ok(atomic_file::write_text(
+        file,
+        &whimbrel_report::svg(&[figure]),
+    )?)
 }

@@ -4,9 +4,9 @@ use crate::atomic_file;
 use crate::compare::recovery;
 use crate::failure::BadInput;
 use crate::path::flag;
+use crate::print;
 use crate::progress::Bar;
 use crate::svg::svg_file;
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -126,24 +126,14 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
         threads: args.threads,
     };
     if args.print_scenario {
-        write!(io::stdout().lock(), "{}", request.scenario()?)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::text(request.scenario()?);
     }
     let results = request.run(&Bar::new())?;
     if let Some(path) = &args.plot {
         let figure = figure(&results).ok_or_else(|| {
             BadInput::new("a picture needs at least two packet error probabilities: see --points")
         })?;
-        let svg = whimbrel_report::svg(&[figure]);
-        atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
+        atomic_file::write_text(path, &whimbrel_report::svg(&[figure]))?;
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&results))?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    print::result(args.json, || &results, || text(&results))
 }

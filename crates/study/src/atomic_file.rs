@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
+use whimbrel_report::page::Report;
 
 /// The prefix of temporary file names.
 pub const PREFIX: &str = ".whimbrel-";
@@ -181,6 +182,22 @@ impl AtomicFile {
 /// The same error without the name of the temporary file, which the user never wrote.
 fn unnamed(error: io::Error) -> io::Error {
     error.kind().into()
+}
+
+/// Writes a text to a file.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    write(path, |to| to.write_all(text.as_bytes()))
+}
+
+/// Writes a page to a file.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_page(path: &Path, page: &Report) -> Result<(), Error> {
+    write(path, |to| whimbrel_report::html(page, to))
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub mod cache;
 pub mod catalog;
 pub mod compare;
 pub mod controllers;
+mod emphasis;
 mod error;
 pub mod hunt;
 pub mod iperf3;

@@ -1,20 +1,18 @@
 //! `compare --real`: the simulator, QUIC and the kernel's TCP on one path, as one table and one
 //! page.
 
-mod page;
-
 use super::CompareArgs;
 use crate::atomic_file;
 use crate::failure::BadInput;
-use crate::real::{self, COMPARISON, status, table};
+use crate::{print, provenance};
 use serde_json::{Value, json};
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_net::Queue;
 use whimbrel_study::controllers::chosen;
-use whimbrel_study::real::{Carrier, Length, Order, RUNS, Trial};
+use whimbrel_study::real::text::{self, COMPARISON, table};
+use whimbrel_study::real::{Carrier, Length, Order, RUNS, Trial, page};
 
 /// The seed of the losses on the emulated path.
 const SEED: u64 = 1;
@@ -34,9 +32,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         .queue
         .first()
         .map_or("1 bdp".to_owned(), |queue| queue.text());
-    let rows = real::run(trials(args)?, Order::InTurn)?;
+    let rows = crate::real::run(trials(args)?, Order::InTurn)?;
     if let Some(file) = &args.output.report {
-        page::write(file, &words, &rows, begin)?;
+        atomic_file::write_page(file, &page(&words, &rows, provenance::of_page(begin)))?;
     }
     if args.output.json {
         let first = rows.first().map(|row| &row.trial);
@@ -46,17 +44,17 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             "queue": queue,
             "loss": first.map(|trial| trial.loss.get()),
             "seed": SEED,
-            "runs": rows.iter().map(|row| real::json("simulated", row)).collect::<Vec<Value>>(),
+            "runs": rows.iter().map(|row| text::json("simulated", row)).collect::<Vec<Value>>(),
         });
-        writeln!(io::stdout(), "{whole:#}")?;
+        print::json(&whole)?;
     } else {
         let time = args.duration.value;
         let heading = format!(
             "{words}, one file over each for about {time}, simulated: median of {RUNS} seeds"
         );
-        table(&heading, COMPARISON, &rows)?;
+        print::text(table(&heading, COMPARISON, &rows))?;
     }
-    Ok(status(rows.iter()))
+    Ok(crate::real::status(rows.iter()))
 }
 
 /// Each algorithm over each transport that carries it.

@@ -5,7 +5,11 @@ mod curves;
 mod fairness;
 mod known;
 mod page;
+mod saved;
 mod tables;
+pub mod text;
+
+pub use saved::{Table, file_to_save};
 
 use crate::cache::{Cache, Key};
 use crate::controllers::Choice;

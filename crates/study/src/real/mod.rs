@@ -14,6 +14,7 @@
 //! | `load` | what other programs used of the processors |
 //! | [`paper`] | trials from a paper's table |
 //! | [`path_measurement`] | what a probe says of its path |
+//! | `page`, [`text`] | all of it as a page, a table, a figure and JSON |
 //! | `quic`, `tcp` | the two ends of a transfer |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
@@ -21,14 +22,17 @@
 pub mod algorithm;
 pub mod hindsight;
 mod load;
+mod page;
 pub mod paper;
 pub mod path_measurement;
 mod quic;
 mod tcp;
+pub mod text;
 mod transfer;
 mod trust;
 
 pub use load::Load;
+pub use page::page;
 pub use transfer::{Measurement, PathQuality, Progress, Sample};
 
 use crate::prediction::{Prediction, Transfer as Predicted};

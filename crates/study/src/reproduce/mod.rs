@@ -3,9 +3,11 @@
 mod artifact;
 mod folder;
 mod group;
+pub mod list;
 mod page;
 mod result;
 mod task;
+pub mod text;
 mod words;
 
 pub use artifact::{MANIFEST, write_artifact};

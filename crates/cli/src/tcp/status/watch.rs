@@ -1,14 +1,11 @@
 //! `whimbrel tcp status --watch`: all instances over time.
 
 use super::{NO_INSTANCE, REFRESH, show};
+use crate::stop::stopped_by_signals;
 use crate::watch::{Screen, View, until};
-use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use whimbrel_linux::status::{ConnectionRecord, Found, instances};
 
@@ -17,11 +14,7 @@ use whimbrel_linux::status::{ConnectionRecord, Found, instances};
 /// # Errors
 /// If standard error is not a terminal, or the sockets cannot be listed.
 pub fn run() -> anyhow::Result<ExitCode> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stopped))
-            .context("cannot handle signals")?;
-    }
+    let stopped = stopped_by_signals()?;
     let curves = [
         "acknowledged, Mbit/s",
         "longest queueing delay, ms",

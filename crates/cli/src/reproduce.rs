@@ -1,21 +1,17 @@
 //! `whimbrel reproduce`: runs the papers' experiments and compares the papers' numbers with the
 //! measured ones.
 
-mod list;
-mod text;
-
 use crate::progress::Bar;
 use crate::rank::writable_cache;
-use crate::{atomic_file, presets, provenance};
+use crate::{atomic_file, presets, print, provenance};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
-pub use text::bold;
 use whimbrel_study::Error;
 use whimbrel_study::cache::{Cache, REPRODUCED};
-use whimbrel_study::reproduce::{self, Found, Request};
+use whimbrel_study::reproduce::{self, Found, Plan, Request, list, text};
 
 /// Reproduce the papers' experiments
 ///
@@ -110,8 +106,11 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         let cache = Cache::open(args.keep.as_deref(), REPRODUCED).ok();
         let plan = request.plan(found, cache.as_ref())?;
-        list::print(&plan.tasks, &plan.expected, args.json)?;
-        return Ok(ExitCode::SUCCESS);
+        let Plan {
+            tasks, expected, ..
+        } = &plan;
+        let table = || list::table(tasks, expected);
+        return print::result(args.json, || list::json(tasks, expected), table);
     }
     let bar = Bar::new();
     let found = found.runnable(&bar)?;

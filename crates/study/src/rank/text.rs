@@ -1,10 +1,10 @@
-//! The printed league table.
+//! The league table as text.
 
-use crate::reproduce::bold;
+use super::{Ranking, measured};
+use crate::emphasis::bold;
 use std::fmt::Write as _;
 use whimbrel_rank::{Class, Library, Standing};
 use whimbrel_report::{Interval, fill, plain};
-use whimbrel_study::rank::{Ranking, measured};
 
 /// The classes that have points.
 fn classes(library: &Library) -> Vec<Class> {
@@ -12,7 +12,7 @@ fn classes(library: &Library) -> Vec<Class> {
     Class::ALL.into_iter().filter(has).collect()
 }
 
-/// The league table: a line for each algorithm, best first, and below it the intervals.
+/// The league table of as many seeds: a line for each algorithm, best first, and below it the intervals.
 pub fn table(
     Ranking {
         library, league, ..

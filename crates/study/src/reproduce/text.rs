@@ -1,23 +1,13 @@
-//! The printed results.
+//! The results as text.
 
-use anstyle::{AnsiColor, Style};
+use super::{ExperimentResult, by_paper, duration, paper_title, rows, when};
+use crate::emphasis::{self, bold, dim};
+use anstyle::AnsiColor;
 use whimbrel_cc::Spec;
 use whimbrel_experiment::{Asks, ClaimVerdict, Count};
-use whimbrel_study::reproduce::{ExperimentResult, by_paper, duration, paper_title, rows, when};
 
 /// Maximum width of lines that are cut.
 const LINE: usize = 120;
-
-/// Bold text. The output stream removes the style if it is not a terminal.
-pub fn bold(text: &str) -> String {
-    let style = Style::new().bold();
-    format!("{style}{text}{style:#}")
-}
-
-fn dim(text: &str) -> String {
-    let style = Style::new().dimmed();
-    format!("{style}{text}{style:#}")
-}
 
 fn colored(verdict: ClaimVerdict) -> String {
     let colour = match verdict {
@@ -27,8 +17,7 @@ fn colored(verdict: ClaimVerdict) -> String {
         }
         ClaimVerdict::DoesNotHold | ClaimVerdict::ContradictsItself => AnsiColor::Red,
     };
-    let style = colour.on_default().bold();
-    format!("{style}{verdict}{style:#}")
+    emphasis::colored(&verdict.to_string(), colour)
 }
 
 /// The result of one experiment.
@@ -54,7 +43,7 @@ pub fn experiment(result: &ExperimentResult<'_>) -> String {
     )
 }
 
-/// The end of the output: for one experiment the next commands, for several a summary.
+/// What follows the results: for one experiment the next commands, for several a summary.
 pub fn end(all: &[ExperimentResult<'_>]) -> String {
     match all {
         [] => String::new(),

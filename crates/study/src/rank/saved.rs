@@ -1,12 +1,11 @@
-//! `--save` of `rank`: every run, or the scores, as files for other tools.
+//! Every run of a ranking, or the scores, as files for other tools.
 
-use crate::provenance;
+use super::Ranking;
+use crate::Error;
+use crate::atomic_file::AtomicFile;
+use crate::table_file::{self, Format, TableFile};
 use std::str::FromStr;
 use whimbrel_report::page::Fact;
-use whimbrel_study::Error;
-use whimbrel_study::atomic_file::AtomicFile;
-use whimbrel_study::rank::Ranking;
-use whimbrel_study::table_file::{self, Format, TableFile};
 use whimbrel_units::nearest;
 
 /// What a row describes.
@@ -36,11 +35,11 @@ impl FromStr for Table {
     }
 }
 
-/// Reads the value of the flag.
+/// Reads a file to save: `[TABLE=]FILE`.
 ///
 /// # Errors
 /// If the table or the extension is unknown, or they do not fit together.
-pub fn parse(text: &str) -> Result<TableFile<Table>, String> {
+pub fn file_to_save(text: &str) -> Result<TableFile<Table>, String> {
     let formats = [Format::Json, Format::Csv, Format::Parquet];
     let file = TableFile::parse(text, Table::Runs, &formats)?;
     match (file.table, file.format) {
@@ -51,21 +50,27 @@ pub fn parse(text: &str) -> Result<TableFile<Table>, String> {
     }
 }
 
-/// Writes a file. JSON is the format of `--known`.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write(save: &TableFile<Table>, file: AtomicFile, ranking: &Ranking) -> Result<(), Error> {
-    if save.format == Format::Json {
-        return file.finish(|to| ranking.write_known(to));
+impl Ranking {
+    /// Writes a file with its provenance. JSON is the format of [`super::Request::known`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(
+        &self,
+        save: &TableFile<Table>,
+        file: AtomicFile,
+        mut made: Vec<Fact>,
+    ) -> Result<(), Error> {
+        if save.format == Format::Json {
+            return file.finish(|to| self.write_known(to));
+        }
+        let table = match save.table {
+            Table::Runs => self.runs_table()?,
+            Table::Scores => self.scores_table(),
+        };
+        made.push(Fact::new("matrix version", self.library.version.clone()));
+        table_file::write(file, save.format, &table, &made)
     }
-    let table = match save.table {
-        Table::Runs => ranking.runs_table()?,
-        Table::Scores => ranking.scores_table(),
-    };
-    let mut made = provenance::of_file();
-    made.push(Fact::new("matrix version", ranking.library.version.clone()));
-    table_file::write(file, save.format, &table, &made)
 }
 
 #[cfg(test)]
@@ -74,11 +79,11 @@ mod tests {
 
     #[test]
     fn wrong_tables_and_extensions_name_the_right_ones() {
-        let error = |text: &str| parse(text).expect_err("wrong");
+        let error = |text: &str| file_to_save(text).expect_err("wrong");
         assert!(error("score=a.csv").contains("did you mean `scores`?"));
         assert!(error("a.jsn").contains("the extensions are .json, .csv and .parquet"));
         assert!(error("scores=a.json").contains("--json prints them"));
-        let runs = parse("runs=a.CSV").expect("right");
+        let runs = file_to_save("runs=a.CSV").expect("right");
         assert_eq!((runs.table, runs.format), (Table::Runs, Format::Csv));
     }
 }

@@ -5,6 +5,8 @@
 //! they are spread evenly over the transfer, so that each algorithm meets the same ones. BBR is an
 //! addition.
 
+pub mod text;
+
 use super::{Carrier, Length, RUNS, Row, Trial};
 use crate::Error;
 use whimbrel_cc::Spec;

@@ -1,24 +1,16 @@
-//! `compare --real --report`: the page, with a figure for each algorithm.
+//! Real transfers beside the simulator as a page, with a figure for each algorithm.
 
-use crate::atomic_file;
-use crate::provenance;
-use crate::real::{COMPARISON, columns, name, notes};
-use std::time::Instant;
+use super::Row;
+use super::text::{COMPARISON, columns, name, notes};
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use whimbrel_report::page::{Column, Report, Section, Table};
-use whimbrel_study::real::Row;
+use whimbrel_report::page::{Column, Fact, Report, Section, Table};
 
 /// Points of a curve.
 const POINTS: usize = 200;
 
-/// Writes the page; the work began at `begin`.
-pub fn write(
-    file: &std::path::Path,
-    path: &str,
-    all: &[Row],
-    begin: Instant,
-) -> anyhow::Result<()> {
+/// The page on the transfers over a path, which `path` describes.
+pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Report {
     let (heads, rows) = columns(COMPARISON, all);
     let column = |(head, number): &(&str, bool)| Column {
         name: head.trim_end().replace('\n', ", "),
@@ -49,15 +41,12 @@ pub fn write(
             .collect(),
         sources: Vec::new(),
     };
-    let report = Report {
+    Report {
         title: path.to_owned(),
         summary: summary(all),
-        made: provenance::of_page(begin),
+        made,
         sections: vec![section],
-    };
-    Ok(atomic_file::write(file, |to| {
-        whimbrel_report::html(&report, to)
-    })?)
+    }
 }
 
 /// How near the simulator is to the real transfers.

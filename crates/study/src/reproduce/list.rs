@@ -1,21 +1,14 @@
-//! `whimbrel reproduce --list`: lists the experiments.
+//! The experiments as a list, with the known run times of their scenarios.
 
-use super::text::bold;
+use super::{Task, by_paper, duration, paper_title};
+use crate::emphasis::bold;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 use whimbrel_report::hanging;
-use whimbrel_study::reproduce::{Task, by_paper, duration, paper_title};
 
-/// Prints all experiments, with the known run times of their scenarios.
-pub fn print(tasks: &[Task], seconds: &BTreeMap<String, f64>, as_json: bool) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    if as_json {
-        let all: Vec<Value> = tasks.iter().map(|task| object(task, seconds)).collect();
-        serde_json::to_writer_pretty(&mut out, &all)?;
-        return writeln!(out);
-    }
-    write!(out, "{}", table(tasks, seconds))
+/// The list as JSON; `seconds`: the run times of scenarios, by their ids.
+pub fn json(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> Value {
+    tasks.iter().map(|task| object(task, seconds)).collect()
 }
 
 fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
@@ -35,7 +28,8 @@ fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
     })
 }
 
-fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
+/// The list as a table for each paper.
+pub fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
     let any_cached = tasks.iter().any(|task| task.cached.is_some());
     let mut heads = vec!["id", "where", "claim", "seconds"];
     if any_cached {

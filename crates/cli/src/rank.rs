@@ -1,12 +1,7 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
-mod save;
-mod show;
-
 use crate::progress::Bar;
-use crate::{atomic_file, provenance};
-use save::Table;
-use std::io::Write;
+use crate::{atomic_file, print, provenance};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +9,7 @@ use std::time::Instant;
 use whimbrel_rank::{Class, Version};
 use whimbrel_study::cache::{Cache, Kind, RANKED};
 use whimbrel_study::controllers::Choice;
-use whimbrel_study::rank::{Request, USUAL, USUAL_SEEDS, class, rank};
+use whimbrel_study::rank::{Request, Table, USUAL, USUAL_SEEDS, class, file_to_save, rank, text};
 use whimbrel_study::table_file::{self, TableFile};
 
 /// Score algorithms on a matrix of paths
@@ -81,7 +76,7 @@ pub struct RankArgs {
     /// FILE alone saves what every run measured, runs of references included; as JSON it is the
     /// file for --known. scores=FILE saves the score of each algorithm at each point, as CSV or
     /// Parquet. docs/reference/formats.md lists the columns.
-    #[arg(long = "save", value_name = "[TABLE=]FILE.json|.csv|.parquet", value_parser = save::parse)]
+    #[arg(long = "save", value_name = "[TABLE=]FILE.json|.csv|.parquet", value_parser = file_to_save)]
     saves: Vec<TableFile<Table>>,
     /// Add the results of an earlier `--save FILE.json`, of the same points
     #[arg(long, value_name = "FILE.json")]
@@ -124,7 +119,7 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
     let cache = writable_cache(args.keep.as_deref(), RANKED);
     let ranking = rank(&request, cache.as_ref(), &Bar::new())?;
     for (save, file) in saving {
-        save::write(save, file, &ranking)?;
+        ranking.save(save, file, provenance::of_file())?;
     }
     if let Some(path) = &args.report {
         let curves = match args.curves {
@@ -132,22 +127,16 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
             false => Vec::new(),
         };
         let page = ranking.page(curves, provenance::of_page(begin));
-        atomic_file::write(path, |to| whimbrel_report::html(&page, to))?;
+        atomic_file::write_page(path, &page)?;
     }
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &ranking.json())?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", show::table(&ranking, args.seeds))?;
+    let shown = || {
+        let mut shown = text::table(&ranking, args.seeds);
         if args.detail {
-            write!(out, "\n{}", show::fairness(&ranking))?;
-            write!(out, "{}", show::detail(&ranking))?;
+            shown += &format!("\n{}{}", text::fairness(&ranking), text::detail(&ranking));
         }
-        let seconds = begin.elapsed().as_secs_f64();
-        writeln!(out, "{seconds:.1} s")?;
-    }
-    Ok(ExitCode::SUCCESS)
+        format!("{shown}{:.1} s\n", begin.elapsed().as_secs_f64())
+    };
+    print::result(args.json, || ranking.json(), shown)
 }
 
 /// A cache for results; without one, which has a warning, nothing is stored.

@@ -1,0 +1,36 @@
+//! Results on standard output, as JSON or as text.
+
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Prints a text. Its colors are left out if standard output is no terminal.
+pub fn text(text: impl Display) -> anyhow::Result<ExitCode> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    // A closed pipe is an error of the output, not of the value.
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a result in the form that the user chose.
+pub fn result<V: Serialize>(
+    as_json: bool,
+    value: impl FnOnce() -> V,
+    shown: impl FnOnce() -> String,
+) -> anyhow::Result<ExitCode> {
+    match as_json {
+        true => json(&value()),
+        false => text(shown()),
+    }
+}
