@@ -72,7 +72,7 @@ fn a_page_says_which_algorithms_its_curves_leave_out() {
     assert_eq!(parts.len(), 3, "four algorithms each");
     for part in parts {
         let caption = part["caption"].as_str().expect("a caption");
-        assert_contains(&caption, &["12 of 14 algorithms are drawn over time"]);
+        assert_contains(caption, &["12 of 14 algorithms are drawn over time"]);
     }
 }
 

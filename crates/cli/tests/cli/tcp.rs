@@ -380,7 +380,7 @@ fn a_killed_instance_leaves_its_connections_and_nothing_else() {
     assert_eq!(read("done"), "1000000 reno");
     assert!(!is_registered(name));
     let directory = cgroups().join(cgroup.trim_start_matches('/'));
-    assert_contains(&cgroup, &["whim_"]);
+    assert_contains(cgroup, &["whim_"]);
     eventually("the cgroup is removed", || !directory.exists());
 }
 
