@@ -11,8 +11,14 @@
 //! * **Noise**: how much the minimum RTT changes from one eighth of that time to the next, on
 //!   average over a round trip, in nearly all round trips. A queue cannot change that fast: windows
 //!   change it over several round trips, so in an eighth of one by a small part. A Wi-Fi channel, a
-//!   scheduler's slots and acknowledgments in batches do. An expectile over the round trips: it
-//!   follows falls ten times faster than rises, so that what comes and goes is not noise.
+//!   scheduler's slots and acknowledgments in batches do. Eighths without a sample are left out: a
+//!   slow flow has a few samples in a round trip, and if those did not count, a flow that jitter
+//!   has made slow would believe that there is none, and stay slow. An expectile over the round
+//!   trips: it follows falls ten times faster than rises, so that what comes and goes is not noise.
+//!   That alone needs fifty round trips to learn what a path is like. So the noise is at least what
+//!   each of the last [`STEADY`] round trips has shown. Flows of one kind swing around their fixed
+//!   point with a period of about twelve round trips; in each half of it their queue turns, and
+//!   does not change then.
 //!
 //! Units: seconds.
 
@@ -30,8 +36,11 @@ const PERIODS: usize = 3;
 /// How fast the noise is believed to rise and to fall, per round trip.
 const NOISE_GAINS: (f64, f64) = (0.02, 0.2);
 
-/// A change by more than this is an event, not noise.
-const MAX_NOISE: f64 = 0.02;
+/// Round trips in a row whose least change is noise at once.
+const STEADY: u32 = 6;
+
+/// A change by more than this, s, is an event, not noise.
+const MAX_NOISE: f64 = 0.05;
 
 /// Round trips after which the longest queue is forgotten, on average.
 const MEMORY: f64 = 500.0;
@@ -51,7 +60,9 @@ pub(super) struct Delays {
     base: f64,
     seen: f64,
     noise: f64,
-    /// The minimum of the slice before the present one; infinite without a sample.
+    /// The least change of the latest round trips, and how many these are.
+    steady: (f64, u32),
+    /// The minimum of the latest slice with a sample; infinite without one in a round trip.
     previous: f64,
     /// The sum and the number of the changes between slices in this round trip.
     changes: (f64, f64),
@@ -74,6 +85,7 @@ impl Delays {
             base: f64::INFINITY,
             seen: 0.0,
             noise: 0.0,
+            steady: (f64::INFINITY, 0),
             previous: f64::INFINITY,
             changes: (0.0, 0.0),
             longest: 0.0,
@@ -102,33 +114,43 @@ impl Delays {
     /// Begins the slice that comes so many after the present one.
     #[inline(never)]
     fn begin_slice(&mut self, now: f64, passed: usize) {
-        self.end_slice(passed > 1);
+        self.end_slice(passed == SLICES);
         self.slices.rotate_right(passed % SLICES);
         self.slices[..passed].fill(f64::INFINITY);
         self.older = min(&self.slices[1..]);
         self.slice_began = now;
     }
 
-    /// Ends a slice, and `skipped` ones without a sample: its minimum is compared with that of the
-    /// slice before it, if there is one. Over longer times a queue changes, too.
-    fn end_slice(&mut self, skipped: bool) {
+    /// Ends a slice: its minimum is compared with that of the latest one before it, unless the time
+    /// since then is as long as all slices (`late`). In that time a queue changes, too.
+    fn end_slice(&mut self, late: bool) {
         let min = self.slices[0];
         if self.previous.is_finite() {
             self.changes.0 += (min - self.previous).abs().min(MAX_NOISE);
             self.changes.1 += 1.0;
         }
-        self.previous = if skipped { f64::INFINITY } else { min };
+        self.previous = if late { f64::INFINITY } else { min };
     }
 
     /// Ends a round trip. Its changes count as noise if `learn`.
     pub fn on_round(&mut self, learn: bool) {
         self.longest -= self.longest / MEMORY;
         let (sum, count) = std::mem::take(&mut self.changes);
-        if learn {
-            let change = sum / count.max(1.0);
-            let (up, down) = NOISE_GAINS;
-            let gain = if change > self.noise { up } else { down };
-            self.noise += gain * (change - self.noise);
+        if learn && count > 0.0 {
+            self.learn(sum / count);
+        }
+    }
+
+    /// Learns from the average change of a round trip.
+    fn learn(&mut self, change: f64) {
+        let (up, down) = NOISE_GAINS;
+        let gain = if change > self.noise { up } else { down };
+        self.noise += gain * (change - self.noise);
+        let (least, rounds) = self.steady;
+        self.steady = (lower(least, change), rounds + 1);
+        if self.steady.1 >= STEADY {
+            self.noise = higher(self.noise, self.steady.0);
+            self.steady = (f64::INFINITY, 0);
         }
     }
 
@@ -285,6 +307,36 @@ mod tests {
         // A queue of 10 ms that builds up and empties within twenty round trips.
         let slow = noise(|now| 0.01 * (1.0 - 2.0 * (now / (20.0 * SRTT) % 1.0 - 0.5).abs()));
         assert!(slow < 0.0002, "{slow}");
+    }
+
+    #[test]
+    fn a_slow_flow_sees_noise_in_a_few_samples_soon() {
+        // Four samples in a round trip, each second one 30 ms late.
+        let mut delays = Delays::new();
+        for round in 0..STEADY {
+            assert!(delays.noise() < 0.02, "round trip {round}");
+            for sample in 0..4u32 {
+                let now = SRTT * (f64::from(round) + f64::from(sample) / 4.0);
+                delays.add(now, SRTT + 0.03 * f64::from(sample % 2), SRTT, 0.0);
+            }
+            delays.on_round(true);
+        }
+        assert!(delays.noise() > 0.02, "{}", delays.noise());
+        // Round trips without samples, or with one, say nothing.
+        let before = delays.noise();
+        for round in 0..20u32 {
+            delays.add(10.0 + 2.0 * SRTT * f64::from(round), SRTT, SRTT, 0.0);
+            delays.on_round(true);
+            delays.on_round(true);
+        }
+        assert_eq!(delays.noise(), before);
+    }
+
+    #[test]
+    fn a_swing_of_twelve_round_trips_is_not_noise() {
+        let swing = |now: f64| 0.01 * (1.0 - (std::f64::consts::TAU * now / (12.0 * SRTT)).cos());
+        let noise = noise(swing);
+        assert!(noise < 0.0005, "{noise}");
     }
 
     #[test]

@@ -23,6 +23,10 @@
 //! only a flow whose noise may explain the delay pushes, and the allowance is never more than noise
 //! may explain (`delays.rs`): without noise nothing of this takes place.
 //!
+//! Where noise explains more than the longest queue that flows of this algorithm make, no push is
+//! needed for the rest: that much is allowed at once (`mod.rs`). A push would not help: on a path
+//! whose RTT jitters by 30 ms, its answer of 10 ms is lost in the noise.
+//!
 //! Units: seconds; waits in round trips.
 
 use std::cmp::Ordering;

@@ -354,12 +354,15 @@ impl Whimbrel {
         self.window / self.mss / higher(self.trip(), 1e-6)
     }
 
-    /// By how much the standing RTT may exceed the base without a queue.
+    /// By how much the standing RTT may exceed the base without a queue: what pushes and drains have
+    /// shown, and whatever noise explains beyond the longest queue of flows of this algorithm.
     fn allowance(&self) -> f64 {
         if !self.config.noise {
             return 0.0;
         }
-        lower(self.fullness.allowance(), self.noise_limit())
+        let limit = self.noise_limit();
+        let beyond = limit - self.own_queue();
+        lower(higher(self.fullness.allowance(), beyond), limit)
     }
 
     /// By how much noise may explain a standing RTT above the base.

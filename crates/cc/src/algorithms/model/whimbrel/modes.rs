@@ -53,9 +53,14 @@ impl Whimbrel {
         self.target.delay(rate).min(OWN_MAX)
     }
 
+    /// The queue of as many flows of this algorithm as may be expected, s.
+    pub(super) fn own_queue(&self) -> f64 {
+        self.config.own_flows * self.alone()
+    }
+
     /// The longest queue that flows of this algorithm make, s.
     pub(super) fn foreign(&self) -> f64 {
-        let longest = (self.config.own_flows * self.alone()).max(2.0 * self.allowance());
+        let longest = self.own_queue().max(2.0 * self.allowance());
         if self.kin {
             kin::MORE * longest
         } else {
@@ -352,7 +357,7 @@ impl Whimbrel {
         }
         let expected = self.fullness.pushed() * before;
         let excess = after - self.delays.base();
-        let limit = (self.config.own_flows * self.alone()).min(self.noise_limit());
+        let limit = self.own_queue().min(self.noise_limit());
         let full = self
             .fullness
             .on_answer(after - before, expected, excess, limit);
