@@ -2,16 +2,16 @@
 //! path is measured first.
 
 mod probe;
-mod show;
 
 use crate::credentials::CredentialArgs;
 use crate::path::PathArgs;
+use crate::print;
 use crate::progress::Bar;
 use serde_json::Value;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use whimbrel_study::advice::{json, sentences};
+use whimbrel_report::fill;
+use whimbrel_study::advice::{json, sentences, table};
 use whimbrel_study::advise::{Request, advise};
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::real::path_measurement::PathMeasurement;
@@ -113,19 +113,22 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         threads: args.threads,
     };
     let candidates = advise(&request, &Bar::new())?;
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        let path = probed.map_or(Value::Null, PathMeasurement::as_json);
-        serde_json::to_writer_pretty(&mut out, &json(&request, &candidates, path))?;
-        writeln!(out)?;
-    } else {
-        if let Some(probed) = probed {
-            writeln!(out, "{}\n", whimbrel_report::fill(&probed.sentence(), " "))?;
-        }
-        for sentence in sentences(&request, &candidates) {
-            writeln!(out, "{}", whimbrel_report::fill(&sentence, " "))?;
-        }
-        write!(out, "\n{}", show::table(&candidates))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let value = || {
+        json(
+            &request,
+            &candidates,
+            probed.map_or(Value::Null, PathMeasurement::as_json),
+        )
+    };
+    let text = || {
+        let measured = probed.map(|probed| fill(&probed.sentence(), " ") + "\n\n");
+        let sentences = sentences(&request, &candidates);
+        let sentences: String = sentences.iter().map(|one| fill(one, " ") + "\n").collect();
+        format!(
+            "{}{sentences}\n{}",
+            measured.unwrap_or_default(),
+            table(&candidates)
+        )
+    };
+    print::result(args.json, value, text)
 }

@@ -3,19 +3,17 @@
 use crate::failure::BadInput;
 use crate::progress::Bar;
 use crate::svg::svg_file;
-use crate::{atomic_file, provenance};
+use crate::{atomic_file, print, provenance};
 use anyhow::Context;
-use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use whimbrel_cc::Spec;
+use whimbrel_study::hunt::text::{list, text};
 use whimbrel_study::hunt::{
-    FAMILIES, Find, Hunt, Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS,
-    WEAK, hunt, lines, sentences,
+    Find, Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, hunt,
 };
 
 /// Search for the path on which an algorithm does worst
@@ -117,10 +115,8 @@ fn minutes(text: &str) -> Result<Duration, String> {
 /// Searches, and prints what was found.
 pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
-    let mut out = anstream::stdout().lock();
     if args.list {
-        write!(out, "{}", list())?;
-        return Ok(ExitCode::SUCCESS);
+        return print::text(list());
     }
     let target = match (&args.name, &args.classifier) {
         (Some(name), _) => Target::algorithm(name, &args.against)?,
@@ -155,22 +151,18 @@ pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
         let figures = found.figures(args.threads, &Bar::new())?;
         if let Some(path) = &args.plot {
             let worst: Vec<_> = figures.iter().take(1).flatten().cloned().collect();
-            let svg = whimbrel_report::svg(&worst);
-            atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
+            atomic_file::write_text(path, &whimbrel_report::svg(&worst))?;
         }
         if let Some(path) = &args.report {
             let page = found.page(figures, provenance::of_page(begin));
-            atomic_file::write(path, |to| whimbrel_report::html(&page, to))?;
+            atomic_file::write_page(path, &page)?;
         }
     }
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &found.json())?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&found, args.save.as_deref()))?;
-        writeln!(out, "{:.1} s", begin.elapsed().as_secs_f64())?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let shown = || {
+        let text = text(&found, args.save.as_deref());
+        format!("{text}{:.1} s\n", begin.elapsed().as_secs_f64())
+    };
+    print::result(args.json, || found.json(), shown)
 }
 
 fn is_file(path: &Path) -> bool {
@@ -182,67 +174,14 @@ fn is_file(path: &Path) -> bool {
 fn save(path: &Path, finds: &[Find]) -> anyhow::Result<()> {
     if is_file(path) {
         if let Some(worst) = finds.first() {
-            atomic_file::write(path, |to| to.write_all(worst.point.text.as_bytes()))?;
+            atomic_file::write_text(path, &worst.point.text)?;
         }
         return Ok(());
     }
     fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
     for find in finds {
         let file = path.join(format!("{}.toml", find.point.id));
-        atomic_file::write(&file, |to| to.write_all(find.point.text.as_bytes()))?;
+        atomic_file::write_text(&file, &find.point.text)?;
     }
     Ok(())
-}
-
-fn list() -> String {
-    let mut text = String::new();
-    for family in FAMILIES {
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "{}: {}", family.name, family.summary);
-        let ranges: Vec<String> = family.knobs.iter().map(|knob| knob.range()).collect();
-        let _ = writeln!(
-            text,
-            "{}\n",
-            whimbrel_report::fill(&ranges.join("; "), "; ")
-        );
-    }
-    text + "What stands in [brackets] may be left out.\n"
-}
-
-fn text(found: &Hunt, saved: Option<&Path>) -> String {
-    let columns = [
-        ("family", false),
-        ("paths", true),
-        ("searched", true),
-        ("ratio", true),
-        ("best other", false),
-    ];
-    let rows: Vec<Vec<String>> = lines(found).iter().map(|line| line.to_vec()).collect();
-    let mut text = whimbrel_report::text_table(&columns, &rows);
-    let limit = if found.out_of_time {
-        "; the time is over"
-    } else {
-        ""
-    };
-    let _ = writeln!(text, "\n{} paths were tried{limit}.", found.evaluations);
-    if found.finds.is_empty() {
-        let name = found.target.name();
-        let _ = writeln!(
-            text,
-            "On none of them {name} has less than {WEAK} of the best."
-        );
-    }
-    for find in &found.finds {
-        let _ = writeln!(text);
-        for sentence in sentences(&found.target, find) {
-            let _ = writeln!(text, "{}", whimbrel_report::fill(&sentence, " "));
-        }
-        if saved.is_none() {
-            let _ = writeln!(text, "\n{}", find.point.text.trim_end());
-        }
-    }
-    if let Some(path) = saved.filter(|_| !found.finds.is_empty()) {
-        let _ = writeln!(text, "\nSaved: {}", path.display());
-    }
-    text
 }

@@ -4,21 +4,20 @@
 use crate::atomic_file;
 use crate::compare::choice;
 use crate::failure::BadInput;
+use crate::print;
 use crate::progress::Bar;
 use crate::sim::{read, seeds_setting};
 use crate::svg::svg_file;
-use serde::Serialize;
-use std::io::{self, Write};
+use serde_json::json;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::{Judged, Mistake, classifying};
-use whimbrel_report::figures;
+use whimbrel_experiment::judge::classifying;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Setting, Written};
 use whimbrel_study::controllers::{Choice, chosen};
-use whimbrel_study::judge::{Request, text};
+use whimbrel_study::judge::{Request, figures, text};
 
 /// The default grid.
 const GRID: &str = include_str!("judge/grid.toml");
@@ -104,20 +103,10 @@ Costs of mistakes:
   perfect knowledge. Controllers of AATP cannot use an oracle: their decisions
   are counted, but their costs are not measured.";
 
-/// The JSON output.
-#[derive(Serialize)]
-struct Results<'a> {
-    scenario: &'a str,
-    judged: &'a [Judged],
-}
-
 /// Runs the grid.
 pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
     if args.show {
-        out.write_all(GRID.as_bytes())?;
-        out.flush()?;
-        return Ok(ExitCode::SUCCESS);
+        return print::text(GRID);
     }
     let (scenario, path) = match &args.scenario {
         Some(path) => read(path)?,
@@ -137,21 +126,13 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     };
     let judged = request.run(&Bar::new())?;
     if let Some(path) = &args.picture {
-        draw(&judged, path)?;
+        let figures = figures(&judged).ok_or_else(|| {
+            BadInput::new("--picture shows mistakes over a grid: the scenario needs a [sweep]")
+        })?;
+        atomic_file::write_text(path, &whimbrel_report::svg(&figures))?;
     }
-    let name = path.display().to_string();
-    if args.json {
-        let results = Results {
-            scenario: &name,
-            judged: &judged,
-        };
-        serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&judged))?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    let value = || json!({ "scenario": path.display().to_string(), "judged": judged });
+    print::result(args.json, value, || text(&judged))
 }
 
 /// The chosen controllers, each once, in order; empty for those of the scenario.
@@ -162,30 +143,4 @@ fn controllers(choices: &[Written<Choice>], built_in: bool) -> anyhow::Result<Ve
     let every: Vec<String> = classifying().iter().map(Spec::to_string).collect();
     let all = chosen(choices, every.iter().map(String::as_str))?;
     Ok(all.into_iter().map(|controller| controller.value).collect())
-}
-
-fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {
-    if judged.iter().all(|one| one.axes.is_empty()) {
-        return Err(BadInput::new(
-            "--picture shows mistakes over a grid: the scenario needs a [sweep]",
-        )
-        .into());
-    }
-    let figure = |(mistake, title): &(Mistake, &str)| {
-        let maps: Vec<_> = judged.iter().map(|one| one.heat(*mistake)).collect();
-        figures::heat_maps(title, "of the losses of this cause", &maps)
-    };
-    let mistakes = [
-        (
-            Mistake::RandomForCongestion,
-            "Random loss mistaken for congestion",
-        ),
-        (
-            Mistake::CongestionForRandom,
-            "Congestion mistaken for random loss",
-        ),
-    ];
-    let figures: Vec<_> = mistakes.iter().filter_map(figure).collect();
-    let svg = whimbrel_report::svg(&figures);
-    Ok(atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?)
 }

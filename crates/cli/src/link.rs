@@ -2,12 +2,11 @@
 //! programs, and shows the statistics of the path.
 
 mod direction;
-mod scenario;
-mod show;
 mod watch;
 
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag};
+use crate::sim;
 use anyhow::Context;
 use direction::{Forward, Reverse};
 use std::ffi::OsString;
@@ -20,6 +19,7 @@ use whimbrel_link::{LinkError, LossLog, Options, PathSpec, Prepared, Program};
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
 use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
+use whimbrel_study::real::{emulated, path_table};
 use whimbrel_study::tcp::on_path;
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
@@ -164,7 +164,10 @@ pub struct LinkArgs {
 /// standard error.
 pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let spec = match &args.scenario {
-        Some(file) => scenario::path(file, args.link.as_deref(), args.seed)?,
+        Some(file) => {
+            let (text, file) = sim::read(file)?;
+            emulated::path(&text, &file, args.link.as_deref(), args.seed)?
+        }
         None => path(&args)?,
     };
     let congestion = match (&args.controller, &args.tcp) {
@@ -219,7 +222,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     };
     let ended = running.map(|running| running.finish(report.elapsed));
     if !args.quiet {
-        eprint!("{}", show::table(&report));
+        eprint!("{}", path_table(&report));
         if let Some(ended) = &ended {
             eprint!("\n{}", on_path::text(ended, report.status));
         }

@@ -1,11 +1,11 @@
 //! `--trace` of `sim` and `compare`: one run packet by packet, in files for other programs.
 
 use crate::atomic_file;
-use crate::single_run::{self, Selection};
 use clap::ValueEnum;
 use whimbrel_report::trace::Vantage;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::Job;
+use whimbrel_study::single_run::{self, Selection};
 use whimbrel_study::trace_file::TraceFile;
 
 /// Which traces to write.

@@ -3,15 +3,15 @@
 
 use crate::progress::Bar;
 use crate::rank::writable_cache;
-use crate::{atomic_file, presets, print, provenance};
+use crate::{atomic_file, print, provenance};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
-use whimbrel_study::Error;
 use whimbrel_study::cache::{Cache, REPRODUCED};
 use whimbrel_study::reproduce::{self, Found, Plan, Request, list, text};
+use whimbrel_study::{Error, presets};
 
 /// Reproduce the papers' experiments
 ///
@@ -175,7 +175,7 @@ fn print_files(
             let path = file.path.display();
             if file.path.extension().is_some_and(|e| e == "toml") {
                 writeln!(out, "# {path}\n{}", file.text)?;
-                presets::explain(&mut out, &file.text)?;
+                write!(out, "{}", presets::explain(&file.text)?)?;
             } else {
                 writeln!(
                     out,

@@ -5,8 +5,7 @@ use crate::failure::BadInput;
 use crate::packet_trace::TraceArgs;
 use crate::progress::Bar;
 use crate::provenance;
-use crate::save::{SaveArgs, Saving};
-use crate::single_run::Selection;
+use crate::save::SaveArgs;
 use crate::svg::svg_file;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -14,10 +13,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 use whimbrel_report::Row;
 use whimbrel_report::figures::{self, Look};
+use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Run};
 use whimbrel_study::page::{self, Subject};
 use whimbrel_study::runs::{run_all, run_first_seeds, sampled};
+use whimbrel_study::saved::Saving;
+use whimbrel_study::single_run::Selection;
 use whimbrel_study::table_rows::table_rows;
 
 /// How to run a scenario, and how to show its results.
@@ -113,11 +115,12 @@ pub fn run_scenario(
         atomic_file::check(path)?;
     }
     let traced = args.trace.check(scenario, selection)?;
-    let saving = Saving::open(&args.save, scenario, selection)?;
+    let wanted = args.save.wanted();
+    let saving = Saving::open(&wanted, scenario, selection)?;
     let runs = how.run(scenario, args)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, subject.title, args)?;
-        atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
+        atomic_file::write_text(path, &svg)?;
     }
     if let Some(path) = &args.report {
         let rows = how.rows(&runs);
@@ -128,9 +131,18 @@ pub fn run_scenario(
         };
         let mut page = page::page(scenario, subject, &results, args.threads, &Bar::new())?;
         page.made = provenance::of_page(begin);
-        atomic_file::write(path, |to| whimbrel_report::html(&page, to))?;
+        atomic_file::write_page(path, &page)?;
     }
-    saving.write(scenario, &runs, subject, args.threads)?;
+    let mut made = provenance::of_file();
+    made.push(Fact::new("scenario", subject.text));
+    saving.write(
+        scenario,
+        &runs,
+        subject.title,
+        &made,
+        args.threads,
+        &Bar::new(),
+    )?;
     if let Some(job) = &traced {
         args.trace.write(job)?;
     }

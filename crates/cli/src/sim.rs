@@ -1,16 +1,17 @@
 //! `whimbrel sim`: runs a scenario file.
 
 use crate::failure::BadInput;
-use crate::presets;
+use crate::print;
 use crate::run_scenario::{EveryRun, OutputArgs, run_scenario};
-use crate::single_run::Selection;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Scenario, Setting};
 use whimbrel_study::page::Subject;
+use whimbrel_study::presets;
 pub use whimbrel_study::runs::seeds_setting;
+use whimbrel_study::single_run::Selection;
 
 /// Simulate a scenario file
 ///
@@ -67,9 +68,7 @@ Examples:
 /// Runs the file.
 pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     let Some(scenario) = args.scenario.filter(|_| !args.list_presets) else {
-        let mut out = anstream::stdout().lock();
-        presets::list(&mut out)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::text(presets::list()?);
     };
     let (text, path) = read(&scenario)?;
     let mut settings = args.settings;

@@ -8,7 +8,9 @@ use crate::runs::run_all;
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::{Judged, Plan};
+use whimbrel_experiment::judge::{Judged, Mistake, Plan};
+use whimbrel_report::figure::Figure;
+use whimbrel_report::figures::heat_maps;
 use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::scenario::document::Document;
 
@@ -38,4 +40,24 @@ impl Request<'_> {
         let plan = Plan::new(self.document, self.settings, &self.controllers, self.flow)?;
         Ok(plan.judge(&run_all(&plan.jobs(), self.threads, observer)?))
     }
+}
+
+/// The mistakes over the grid, a figure for each kind; `None` if a grid has no axes.
+pub fn figures(judged: &[Judged]) -> Option<Vec<Figure>> {
+    if judged.iter().all(|one| one.axes.is_empty()) {
+        return None;
+    }
+    let figure = |(mistake, title): &(Mistake, &str)| {
+        let maps: Vec<_> = judged.iter().map(|one| one.heat(*mistake)).collect();
+        heat_maps(title, "of the losses of this cause", &maps)
+    };
+    let (random, congestion) = (
+        "Random loss mistaken for congestion",
+        "Congestion mistaken for random loss",
+    );
+    let mistakes = [
+        (Mistake::RandomForCongestion, random),
+        (Mistake::CongestionForRandom, congestion),
+    ];
+    Some(mistakes.iter().filter_map(figure).collect())
 }

@@ -10,7 +10,6 @@
 //! | [`advise`] | which algorithm to use on a path |
 //! | [`atomic_file`] | files that appear under their names when they are complete |
 //! | [`cache`] | results that are stored |
-//! | [`controllers`] | controllers that are chosen by name |
 //! | [`catalog`] | the algorithms and loss classifiers |
 //! | [`compare`] | algorithms on one path |
 //! | [`controllers`] | controllers that a user chooses |
@@ -28,8 +27,11 @@
 //! | [`page`] | the results of a scenario as a page |
 //! | [`path`] | a path as flags and arguments describe it |
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
+//! | [`presets`] | presets of scenarios, as text |
 //! | [`runs`] | runs of a scenario |
+//! | [`saved`] | results as files for other tools |
 //! | `server_users` | the users of a file service, as a file lists them |
+//! | [`single_run`] | the one run of a scenario that has only one |
 //! | [`sweeps`] | sweeps that are played in parts |
 //! | [`table_file`] | tables and the files that they go to |
 //! | [`table_rows`] | the rows of a table of results |
@@ -56,14 +58,17 @@ mod output_kind;
 pub mod page;
 pub mod path;
 pub mod prediction;
+pub mod presets;
 pub mod rank;
 #[cfg(feature = "real")]
 pub mod real;
 pub mod recording;
 pub mod reproduce;
 pub mod runs;
+pub mod saved;
 #[cfg(feature = "real")]
 pub mod server_users;
+pub mod single_run;
 pub mod sweeps;
 pub mod table_file;
 pub mod table_rows;

@@ -6,7 +6,6 @@ mod show;
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag, number};
 use crate::run_scenario::{OutputArgs, run_scenario};
-use crate::single_run::Selection;
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::io::Write;
 use std::path::Path;
@@ -19,6 +18,7 @@ use whimbrel_study::compare::{Request, USUAL, USUAL_OF_TCP};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::page::Subject;
+use whimbrel_study::single_run::Selection;
 use whimbrel_study::transport::Transport;
 use whimbrel_units::Duration;
 

@@ -53,8 +53,7 @@ impl OutputArgs {
             notes.extend(logs(folder, page)?);
         }
         if let Some(path) = &self.report {
-            let report = page.report();
-            atomic_file::write(path, |to| whimbrel_report::html(&report, to))?;
+            atomic_file::write_page(path, &page.report())?;
         }
         Ok(notes)
     }

@@ -1,6 +1,5 @@
 //! `whimbrel tcp status`: a live table of the connections of all instances.
 
-mod show;
 mod watch;
 
 use serde_json::json;
@@ -8,6 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 use whimbrel_linux::status::instances;
+use whimbrel_study::tcp::status;
 
 /// Time between tables.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
     if args.once || !out.is_terminal() {
         let found = instances()?;
-        out.lock().write_all(show::text(&found, None).as_bytes())?;
+        out.lock().write_all(status(&found, None).as_bytes())?;
         if found.snapshots.is_empty() {
             anyhow::bail!(NO_INSTANCE);
         }
@@ -65,7 +65,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     loop {
         let found = instances()?;
         let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
-        let mut text = show::text(&found, height);
+        let mut text = status(&found, height);
         if found.snapshots.is_empty() {
             text += &format!("{NO_INSTANCE}\n");
         }

@@ -25,6 +25,7 @@ mod shrink;
 mod space;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 pub use explain::{lines, sentences};
 pub use families::{FAMILIES, Family};

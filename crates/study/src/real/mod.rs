@@ -10,21 +10,25 @@
 //! | module | contents |
 //! |---|---|
 //! | [`algorithm`] | one of Whimbrel's algorithms on the TCP of a path |
+//! | [`emulated`] | the path of a scenario, to be emulated |
 //! | [`hindsight`] | which algorithm would have been faster, after a transfer |
 //! | `load` | what other programs used of the processors |
 //! | [`paper`] | trials from a paper's table |
 //! | [`path_measurement`] | what a probe says of its path |
 //! | `page`, [`text`] | all of it as a page, a table, a figure and JSON |
+//! | `path_table` | what a path did, as a table |
 //! | `quic`, `tcp` | the two ends of a transfer |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
 
 pub mod algorithm;
+pub mod emulated;
 pub mod hindsight;
 mod load;
 mod page;
 pub mod paper;
 pub mod path_measurement;
+mod path_table;
 mod quic;
 mod tcp;
 pub mod text;
@@ -33,6 +37,7 @@ mod trust;
 
 pub use load::Load;
 pub use page::page;
+pub use path_table::path_table;
 pub use transfer::{Measurement, PathQuality, Progress, Sample};
 
 use crate::prediction::{Prediction, Transfer as Predicted};

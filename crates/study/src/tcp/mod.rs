@@ -3,9 +3,11 @@
 
 pub mod on_path;
 mod page;
+mod status;
 mod summary;
 mod time_line;
 
 pub use page::Page;
+pub use status::status;
 pub use summary::{Summary, count, text};
 pub use time_line::{COLUMNS, logs, time_line};

@@ -1,6 +1,6 @@
 //! `whimbrel tcp status --watch`: all instances over time.
 
-use super::{NO_INSTANCE, REFRESH, show};
+use super::{NO_INSTANCE, REFRESH};
 use crate::stop::stopped_by_signals;
 use crate::watch::{Screen, View, until};
 use std::collections::HashMap;
@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_linux::status::{ConnectionRecord, Found, instances};
+use whimbrel_study::tcp::status;
 
 /// Shows the view until a signal.
 ///
@@ -32,7 +33,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
             1 => "1 instance of whimbrel tcp".to_owned(),
             n => format!("{n} instances of whimbrel tcp"),
         };
-        view.table = show::text(&found, Some(24));
+        view.table = status(&found, Some(24));
         anyhow::Ok(())
     };
     until(&stopped, REFRESH, &mut Screen::open()?, &mut view, update)?;

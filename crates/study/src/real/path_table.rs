@@ -6,7 +6,7 @@ use whimbrel_report::text_table;
 use whimbrel_units::Duration;
 
 /// A table with a column for each direction, and notes below it.
-pub fn table(report: &Report) -> String {
+pub fn path_table(report: &Report) -> String {
     let directions = [&report.forward, &report.backward];
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, cell: &dyn Fn(&DirectionReport) -> String| {

@@ -1,5 +1,7 @@
 //! Algorithms on one path: alone, beside others of their kind, or beside neighbours.
 
+pub mod text;
+
 use crate::controllers::{Choice, chosen};
 use crate::neighbours::{Neighbours, SharedPath, TOLERABLE, beside, first_second};
 use crate::path::Path;

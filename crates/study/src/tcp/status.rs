@@ -1,9 +1,9 @@
-//! The table of `whimbrel tcp status`.
+//! The connections of running instances as tables.
 
+use super::count;
 use std::fmt::Write;
 use whimbrel_linux::status::{ConnectionRecord, Found, Snapshot};
 use whimbrel_report::{cell, text_table};
-use whimbrel_study::tcp::count;
 
 /// Heads of the columns, and whether each is aligned to the right.
 const HEADS: [(&str, bool); 9] = [
@@ -21,7 +21,7 @@ const HEADS: [(&str, bool); 9] = [
 const PHASE: usize = 10;
 
 /// The tables of all instances, each in as many lines as `height` allows.
-pub fn text(found: &Found, height: Option<usize>) -> String {
+pub fn status(found: &Found, height: Option<usize>) -> String {
     let mut text = String::new();
     // Six lines of each table are not connections; one line is left for the cursor.
     let rows = height.map(|height| {
@@ -162,7 +162,7 @@ mod tests {
             snapshots: vec![snapshot(connections)],
             refused: vec![12],
         };
-        text(&found, height)
+        status(&found, height)
     }
 
     #[test]

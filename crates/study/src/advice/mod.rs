@@ -1,5 +1,9 @@
 //! The advice on a path as sentences and as JSON.
 
+mod table;
+
+pub use table::table;
+
 use crate::advise::{Candidate, Request, TIE, USUAL, tied};
 use crate::transport::carriers;
 use serde_json::{Value, json};

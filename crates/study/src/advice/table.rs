@@ -1,14 +1,15 @@
 //! The candidates as a table.
 
+use super::span;
+use crate::advise::{Candidate, SHOWN, USUAL};
+use crate::transport::carriers;
 use whimbrel_cc::Spec;
 use whimbrel_report::plain_without;
-use whimbrel_study::advice::span;
-use whimbrel_study::advise::{Candidate, SHOWN, USUAL};
-use whimbrel_study::transport::carriers;
 
 /// What is left out of the table on a narrow terminal, in this order.
 const LEAST: [&str; 2] = ["queue\nloss %", "score\n"];
 
+/// A row for each of the best candidates, and for the usual one.
 pub fn table(measured: &[Candidate]) -> String {
     let timed = measured.iter().any(|one| one.takes.is_some());
     let mut heads = vec![

@@ -1,7 +1,6 @@
 //! A path from a scenario file: the same path that the simulator uses.
 
-use crate::failure::BadInput;
-use crate::sim;
+use crate::{BadInput, Error};
 use std::path::Path;
 use whimbrel_link::PathSpec;
 use whimbrel_sim::NamedLink;
@@ -13,9 +12,11 @@ const REVERSE: &str = " (reverse)";
 
 /// Both directions of a link of the scenario's first point: of the one called `name`, or of the
 /// only one that flows share.
-pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSpec> {
-    let (text, file) = sim::read(file)?;
-    let scenario = Scenario::parse(&text, &file)?;
+///
+/// # Errors
+/// If the scenario is wrong, or has no such link.
+pub fn path(text: &str, file: &Path, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
+    let scenario = Scenario::parse(text, file)?;
     let network = scenario.points().first().map(|point| point.network(seed));
     let (links, channels) = network
         .map(|network| (network.links, network.channels))
@@ -35,11 +36,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
             );
         }
         (None, several) => {
-            let text = format!(
-                "{}: say which link with --link: {}",
-                file.display(),
-                several.join(", ")
-            );
+            let text = format!("{}: say which link: {}", file.display(), several.join(", "));
             return Err(BadInput::new(text).into());
         }
     };
@@ -71,7 +68,6 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use whimbrel_net::{Delay, QueueLimit, Schedule, ServiceSpec};
     use whimbrel_units::{Bytes, Duration, Time};
 
@@ -88,15 +84,13 @@ reverse = { rate = "1 Mbit/s" }
 route = ["own*", "down", "other"]
 "#;
 
-    fn file(text: &str) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-        file.write_all(text.as_bytes()).expect("written");
-        file
+    fn path(text: &str, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
+        super::path(text, Path::new("path.toml"), name, seed)
     }
 
     #[test]
     fn the_emulated_link_equals_the_simulated_one() {
-        let spec = path(file(TWO).path(), Some("down"), 7).expect("a path");
+        let spec = path(TWO, Some("down"), 7).expect("a path");
         // 8 Mbit/s times twice 300 ms.
         assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(600_000)));
         assert_eq!(spec.backward.queue, QueueLimit::Bytes(Bytes::new(75_000)));
@@ -120,7 +114,7 @@ route = ["own*", "down", "other"]
         let text = "[link.L]\nloss = { gilbert-elliott = { p = \"1 %\", r = \"20 %\" }, random_outages = { count = 2, \
                     length = \"1 s\" } }\n[[flow]]\nroute = [\"L\"]\n";
         let loss = |seed| {
-            let spec = path(file(text).path(), None, seed).expect("a path");
+            let spec = path(text, None, seed).expect("a path");
             assert_eq!(spec.forward.loss.outages, spec.backward.loss.outages);
             spec.forward.loss
         };
@@ -132,10 +126,10 @@ route = ["own*", "down", "other"]
     #[test]
     fn both_directions_of_wifi_share_one_channel() {
         let text = TWO.replace("[link.other]", "[link.other]\nwifi = \"65 Mbit/s\"");
-        let spec = path(file(&text).path(), Some("other"), 1).expect("a path");
+        let spec = path(&text, Some("other"), 1).expect("a path");
         let rate = "65 Mbit/s".parse().expect("a rate");
         assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
-        let other = path(file(&text).path(), Some("down"), 1).expect("a path");
+        let other = path(&text, Some("down"), 1).expect("a path");
         assert_eq!(other.wifi, None);
     }
 
@@ -144,7 +138,7 @@ route = ["own*", "down", "other"]
         let text = "[link.air]\nwireless = { standard = \"802.11g\", distance = \"150 m\", shadowing = \"6 dB\" }\n\
                     [[flow]]\nroute = [\"air\"]\n";
         let radio = |seed| {
-            let spec = path(file(text).path(), None, seed).expect("a path");
+            let spec = path(text, None, seed).expect("a path");
             match (spec.forward.service, spec.backward.service) {
                 (ServiceSpec::Wireless(there), ServiceSpec::Wireless(back)) => {
                     assert_eq!(there.mirrored(), *back);
@@ -159,15 +153,14 @@ route = ["own*", "down", "other"]
 
     #[test]
     fn an_ambiguous_or_unknown_link_is_an_error() {
-        let two = file(TWO);
         let error = |name| {
-            path(two.path(), name, 1)
+            path(TWO, name, 1)
                 .map(|_| ())
                 .expect_err("unclear")
                 .to_string()
         };
         assert!(
-            error(None).ends_with("say which link with --link: down, other"),
+            error(None).ends_with("say which link: down, other"),
             "{}",
             error(None)
         );
@@ -177,6 +170,6 @@ route = ["own*", "down", "other"]
             "{wrong}"
         );
         let one = TWO.replace(", \"other\"", "");
-        assert!(path(file(&one).path(), None, 1).is_ok());
+        assert!(path(&one, None, 1).is_ok());
     }
 }

@@ -9,6 +9,8 @@
 //! A file of numbers whose values fall somewhere cannot be of mahimahi's format, where times rise:
 //! it is a delay.
 
+pub mod text;
+
 use crate::BadInput;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

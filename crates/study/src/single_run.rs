@@ -1,7 +1,7 @@
 //! Outputs of a single run (a trace, a file in iperf3's format) need a scenario with one
 //! combination; the error names values that select one.
 
-use crate::failure::BadInput;
+use crate::BadInput;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Job;
 
