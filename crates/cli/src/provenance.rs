@@ -32,14 +32,21 @@ pub fn of_page(begin: Instant) -> Vec<Fact> {
 }
 
 fn line(words: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=:,%@".contains(c);
     let quoted = |(i, word): (usize, String)| match i {
         0 => "whimbrel".to_owned(),
-        _ if !word.is_empty() && word.chars().all(plain) => word,
-        _ => format!("'{}'", word.replace('\'', r"'\''")),
+        _ => quoted(&word),
     };
     let words: Vec<String> = words.enumerate().map(quoted).collect();
     words.join(" ")
+}
+
+/// A word for a shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./+=:,%@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 mod access;
 mod live;
 mod memory;
-mod output;
 
 use crate::failure::BadInput;
 use crate::over_tcp;
@@ -12,7 +11,6 @@ use crate::send::qlog_folder;
 use access::{AccessArgs, announce};
 use anyhow::Context;
 use live::Display;
-use output::Output;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -27,7 +25,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_study::server_users;
-use whimbrel_transfer::service::{self, AuditLog, Meter};
+use whimbrel_transfer::service::{self, AuditLog, Meter, Output};
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
@@ -237,7 +235,9 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             false => Display::new(args.json),
         };
         let display = Arc::new(display);
-        let out = Output::new(io::stdout(), args.json).context("cannot start a thread")?;
+        let gone =
+            || eprintln!("note: nobody reads the output any more; the server goes on without it");
+        let out = Output::new(io::stdout(), args.json, gone).context("cannot start a thread")?;
         let out = Arc::new(out);
         let scrapers = match args.metrics {
             Some(address) => {

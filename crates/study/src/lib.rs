@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`advice`] | the advice on a path in words |
 //! | [`advise`] | which algorithm to use on a path |
+//! | `arrivals` | what a server is receiving, as text |
 //! | [`atomic_file`] | files that appear under their names when they are complete |
 //! | [`cache`] | results that are stored |
 //! | [`catalog`] | the algorithms and loss classifiers |
 //! | [`compare`] | algorithms on one path |
 //! | [`controllers`] | controllers that a user chooses |
 //! | `error` | why a request failed |
+//! | [`figure_files`] | the figures of a page as files for a paper |
 //! | [`hunt`] | a search for the path on which an algorithm does worst |
 //! | [`iperf3`] | one run as iperf3 prints it |
 //! | [`judge`] | decisions on losses, and their true causes |
@@ -41,6 +43,8 @@
 
 pub mod advice;
 pub mod advise;
+#[cfg(feature = "real")]
+pub mod arrivals;
 pub mod atomic_file;
 pub mod cache;
 pub mod catalog;
@@ -48,6 +52,7 @@ pub mod compare;
 pub mod controllers;
 mod emphasis;
 mod error;
+pub mod figure_files;
 pub mod hunt;
 pub mod iperf3;
 pub mod judge;

@@ -15,6 +15,7 @@
 //! | `load` | what other programs used of the processors |
 //! | [`paper`] | trials from a paper's table |
 //! | [`path_measurement`] | what a probe says of its path |
+//! | `over_tcp` | an algorithm for transfers over TCP |
 //! | `page`, [`text`] | all of it as a page, a table, a figure and JSON |
 //! | `path_table` | what a path did, as a table |
 //! | `quic`, `tcp` | the two ends of a transfer |
@@ -25,6 +26,7 @@ pub mod algorithm;
 pub mod emulated;
 pub mod hindsight;
 mod load;
+mod over_tcp;
 mod page;
 pub mod paper;
 pub mod path_measurement;
@@ -36,6 +38,7 @@ mod transfer;
 mod trust;
 
 pub use load::Load;
+pub use over_tcp::over_tcp;
 pub use page::page;
 pub use path_table::path_table;
 pub use transfer::{Measurement, PathQuality, Progress, Sample};

@@ -9,6 +9,7 @@ mod descriptors;
 mod events;
 mod location;
 mod metrics;
+mod output;
 mod rates;
 mod tunnel;
 
@@ -17,5 +18,6 @@ pub use counted::{count, metrics, refresh};
 pub use descriptors::raise_descriptor_limit;
 pub use location::Location;
 pub use metrics::{Metrics, serve as serve_metrics};
+pub use output::Output;
 pub use rates::{Arrival, Arrivals, Meter};
 pub use tunnel::{Forward, Tunnel, TunnelEvent};

@@ -1,8 +1,8 @@
-//! Lines on standard output, written by a thread of their own.
+//! Lines on an output, written by a thread of their own.
 //!
 //! Who reads the output may be slow, hang or be gone; a server neither waits nor stops for that.
 //! Lines that do not fit a queue are dropped, and their number stands where they are missing. If
-//! nobody reads any more, that is said once on standard error.
+//! nobody reads any more, the caller is told once.
 
 use serde_json::json;
 use std::io::{self, Write};
@@ -49,11 +49,16 @@ pub struct Output {
 }
 
 impl Output {
-    /// Output to `out`; `as_json`: lines are JSON objects.
+    /// Output to `out`; `as_json`: lines are JSON objects. `gone` is called if nobody reads it any
+    /// more.
     ///
     /// # Errors
     /// If the system refuses a thread.
-    pub fn new(out: impl Write + Send + 'static, as_json: bool) -> io::Result<Self> {
+    pub fn new(
+        out: impl Write + Send + 'static,
+        as_json: bool,
+        gone: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let (lines, waiting) = mpsc::sync_channel(WAITING);
         let (done, written) = mpsc::channel();
         let missing = Arc::new(Missing {
@@ -63,8 +68,7 @@ impl Output {
         let at_end = Arc::clone(&missing);
         let write = move || {
             if write_all(out, &waiting, &at_end).is_err() {
-                let text = "note: nobody reads the output any more; the server goes on without it";
-                writeln!(io::stderr(), "{text}").ok();
+                gone();
             }
             done.send(()).ok();
         };
@@ -153,7 +157,7 @@ mod tests {
     #[test]
     fn a_reader_that_hangs_stops_nothing_and_learns_what_it_missed() {
         let gate = Gate::default();
-        let output = Output::new(gate.clone(), true).expect("a thread");
+        let output = Output::new(gate.clone(), true, || {}).expect("a thread");
         // Returns although nothing can be written. One line may be in the writer's hands.
         for n in 0..WAITING + 10 {
             output.print(&n.to_string());
@@ -184,7 +188,7 @@ mod tests {
     fn everything_is_written_in_order_before_the_end() {
         let gate = Gate::default();
         gate.open();
-        let output = Output::new(gate.clone(), false).expect("a thread");
+        let output = Output::new(gate.clone(), false, || {}).expect("a thread");
         output.print("a");
         output.print("b");
         drop(output);
