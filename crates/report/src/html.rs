@@ -6,6 +6,7 @@
 //! allows no request and no script except this one, identified by its hash, so no text of a report
 //! can become a script.
 
+use crate::embedded::PAGE_STYLE;
 use crate::figure::Figure;
 use crate::page::{Fact, Report, Section, Source, Table};
 use crate::style;
@@ -15,7 +16,6 @@ use data_encoding::BASE64;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-const CSS: &str = include_str!("../assets/page.css");
 /// The page's script: all files in one scope, each after those that it uses.
 const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\n",
@@ -231,7 +231,7 @@ impl<'a> Page<'a> {
             report,
             generator: GENERATOR,
             policy: policy(),
-            css: CSS,
+            css: PAGE_STYLE,
             dark,
             script: SCRIPT,
             filter,

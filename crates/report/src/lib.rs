@@ -5,6 +5,7 @@
 //!   its seeds.
 //! * [`html()`]: a page with [figures](figure) that needs nothing but a browser.
 //! * [`svg()`]: the same figures as a picture; [`svg_for_print`] and [`Fonts::pdf`]: for a paper.
+//! * [`Embedded`]: the same figures for a page that is not a report.
 //!
 //! For programs:
 //! * [`json()`]: every run with every flow, in base units.
@@ -15,6 +16,7 @@
 
 mod column;
 mod csv;
+mod embedded;
 pub mod figure;
 pub mod figures;
 mod fit;
@@ -42,6 +44,7 @@ pub mod trace;
 pub use self::csv::csv;
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet;
+pub use embedded::{Embedded, FIGURE_SCRIPT, PAGE_STYLE};
 pub use fit::{fill, hanging};
 pub use html::{GENERATOR, html};
 pub use json::{confusion, json, parameters};

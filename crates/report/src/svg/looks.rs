@@ -76,8 +76,16 @@ const VARIANTS: usize = 8;
 impl Looks {
     /// The looks of the protocols of these figures.
     pub fn new<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Self {
-        let figures = figures.into_iter();
-        let mut names: Vec<&str> = figures.flat_map(Figure::protocols).collect();
+        Self::of_protocols(
+            figures
+                .into_iter()
+                .flat_map(Figure::protocols)
+                .collect(),
+        )
+    }
+
+    /// The looks of these protocols, whose names may repeat.
+    pub fn of_protocols(mut names: Vec<&str>) -> Self {
         names.sort_by_key(|name| style::rank(name));
         names.dedup();
         let variants = style::variants(&names).into_iter();
