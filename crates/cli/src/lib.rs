@@ -12,6 +12,7 @@ mod failure;
 mod figure;
 mod hunt;
 mod judge;
+mod lab;
 mod link;
 mod model;
 mod over_tcp;
@@ -72,6 +73,7 @@ Examples:
   whimbrel rank                           algorithms on a matrix of paths
   whimbrel trace mobile.down              what recorded rates are like
   whimbrel hunt cubic                     the path on which one does worst
+  whimbrel lab                            try all this on a page in the browser
   whimbrel judge                          decisions on the causes of losses
   whimbrel model                          formulas compared with the simulator
   whimbrel reproduce                      the papers' figures, with verdicts
@@ -95,6 +97,7 @@ enum Command {
     Model(model::ModelArgs),
     Rank(rank::RankArgs),
     Hunt(hunt::HuntArgs),
+    Lab(lab::LabArgs),
     Reproduce(reproduce::ReproduceArgs),
     Figure(figure::FigureArgs),
     Serve(serve::ServeArgs),
@@ -133,6 +136,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Model(args) => model::run(args),
         Command::Rank(args) => rank::run(args),
         Command::Hunt(args) => hunt::run(&args),
+        Command::Lab(args) => lab::run(&args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Figure(args) => figure::run(args),
         Command::Serve(args) => serve::run(args),

@@ -11,7 +11,7 @@ fn main() {
         let request = Request::new(&state, &Recordings::default()).expect("valid");
         let mut names = Vec::new();
         let mut bytes = 0;
-        request.play("", &AtomicBool::new(false), |event| {
+        request.play(&AtomicBool::new(false), |event| {
             bytes += serde_json::to_string(&event).expect("json").len();
             match event {
                 Event::Begin { algorithms, .. } => names = algorithms,

@@ -89,6 +89,7 @@ pub struct Picture {
 
 /// A request whose scenario is checked.
 pub struct Request {
+    title: String,
     scenario: Scenario,
     algorithms: Vec<String>,
     beside: bool,
@@ -104,9 +105,11 @@ impl Request {
         recordings: &crate::recordings::Recordings,
     ) -> Result<Self, FieldError> {
         let spec = state.spec(recordings)?;
+        let title = state.title();
         let scenario = sampled(&Scenario::new(&spec)?);
         let algorithms = scenario.points().iter().filter_map(controller).collect();
         Ok(Self {
+            title,
             scenario,
             algorithms,
             beside: spec.flows.len() > 1,
@@ -115,13 +118,13 @@ impl Request {
 
     /// Plays all runs and reports what happens to `emit` until it returns false. `stop` stops it
     /// at once.
-    pub fn play(&self, title: &str, stop: &AtomicBool, mut emit: impl FnMut(Event) -> bool) {
+    pub fn play(&self, stop: &AtomicBool, mut emit: impl FnMut(Event) -> bool) {
         let began = Instant::now();
         let jobs = first_seeds(&self.scenario);
         let embedded = Embedded::new(self.protocols());
         let capacity = self.scenario.points().first().and_then(|p| p.capacity());
         let begin = Event::Begin {
-            title: title.to_owned(),
+            title: self.title.clone(),
             algorithms: self.algorithms.clone(),
             swatches: self.algorithms.iter().map(|a| embedded.swatch(a)).collect(),
             capacity: capacity.map(|rate| rate.as_bits_per_sec() as f64),

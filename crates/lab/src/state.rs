@@ -155,6 +155,37 @@ impl State {
         Ok(spec)
     }
 
+    /// The path in words, for a heading.
+    pub fn title(&self) -> String {
+        let mut words = vec![match (self.trace.as_str(), self.rates.as_str()) {
+            ("", "") => self.rate.clone(),
+            ("", _) => "drawn rate".to_owned(),
+            (name, _) => format!("rate of {name}"),
+        }];
+        words.push(match self.rtts.as_str() {
+            "" => format!("RTT {}", self.rtt),
+            _ => "drawn RTT".to_owned(),
+        });
+        words.push(format!("buffer {}", self.queue));
+        words.push(format!("{} random loss", self.loss));
+        if self.fades != "0" {
+            words.push(format!("{} fades of {}", self.fades, self.fade));
+        }
+        if !self.back.is_empty() {
+            words.push(format!("way back {}", self.back));
+        }
+        if !self.silence.is_empty() {
+            words.push(format!("way back silent {}", self.silence));
+        }
+        if self.flows != "1" {
+            words.push(format!("{} flows", self.flows));
+        }
+        if !self.neighbours.is_empty() {
+            words.push(format!("beside {}", self.neighbours));
+        }
+        words.join(", ")
+    }
+
     /// The path and the algorithms, without what changes over time.
     fn request(&self) -> Result<Request, FieldError> {
         let rate = match (self.trace.as_str(), self.rates.as_str()) {

@@ -20,7 +20,7 @@ function shape(name, attributes) {
 class Figure {
   constructor(element) {
     this.element = element;
-    this.title = element.querySelector('h3').firstChild.textContent.trim();
+    this.title = element.querySelector('h2, h3').firstChild.textContent.trim();
     this.chart = element.querySelector('.chart');
     const { same } = this.chart.dataset;
     if (same) this.chart.replaceChildren(...figures.get(same).svgs.map((svg) => svg.cloneNode(true)));
