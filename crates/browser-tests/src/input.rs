@@ -47,11 +47,14 @@ impl Chromium {
     pub async fn key(&self, key: &str) {
         let code = match key {
             "Tab" => 9,
+            "Enter" => 13,
             " " => 32,
             "0" => 48,
             "+" => 187,
             "End" => 35,
             "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
             "ArrowRight" => 39,
             "ArrowDown" => 40,
             other => panic!("no code for {other}"),
@@ -66,8 +69,13 @@ impl Chromium {
                     key => key,
                 })
                 .windows_virtual_key_code(code);
-            if key == " " && kind == DispatchKeyEventType::KeyDown {
-                event = event.text(" ");
+            let text = match key {
+                " " => Some(" "),
+                "Enter" => Some("\r"),
+                _ => None,
+            };
+            if let Some(text) = text.filter(|_| kind == DispatchKeyEventType::KeyDown) {
+                event = event.text(text);
             }
             let event = event.r#type(kind).build().expect("an event");
             self.page.execute(event).await.expect("a key");

@@ -1,4 +1,5 @@
-//! Headless Chromium with a fresh profile and one page, for tests of the report's page.
+//! Headless Chromium with a fresh profile and one page, for tests of the report's page and of the
+//! lab.
 
 mod input;
 
@@ -55,7 +56,12 @@ pub fn executable() -> Result<PathBuf, String> {
 
 impl Chromium {
     /// Opens a file in a window of this size (width and height in pixels).
-    pub async fn open(file: &Path, (width, height): (u32, u32)) -> Self {
+    pub async fn open(file: &Path, size: (u32, u32)) -> Self {
+        Self::open_url(&format!("file://{}", file.display()), size).await
+    }
+
+    /// Opens an address in a window of this size (width and height in pixels).
+    pub async fn open_url(url: &str, (width, height): (u32, u32)) -> Self {
         let executable = executable().unwrap_or_else(|say| panic!("{say}"));
         let user_data = tempfile::tempdir().expect("a folder for the browser");
         let config = BrowserConfig::builder()
@@ -86,8 +92,7 @@ impl Chromium {
             page,
             _user_data: user_data,
         };
-        let url = format!("file://{}", file.display());
-        this.page.goto(&url).await.expect("the page opens");
+        this.page.goto(url).await.expect("the page opens");
         this.wait("window.whimbrel !== undefined").await;
         this
     }

@@ -70,9 +70,8 @@ pub fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
 fn read(begin: &Path, lab: &Lab) -> anyhow::Result<State> {
     let link = begin.to_str().and_then(|text| text.split_once('#'));
     if let Some((_, state)) = link.filter(|_| !begin.exists()) {
-        let state = State::parse(state)?;
         // Wrong values are shown beside their fields, on the page.
-        return Ok(state);
+        return Ok(State::parse(state).map_err(BadInput::new)?);
     }
     let (text, path) = sim::read(begin)?;
     Ok(opened::state(&text, Some(&path), lab.recordings())
