@@ -43,7 +43,7 @@ pub fn state(
     };
     let mut state = State::default();
     open_link(link, path, recordings, &mut state)?;
-    open_flows(&spec.flows, &mut state)?;
+    open_flows(&spec.flows, &spec.run.settings, &mut state)?;
     state.algorithms = algorithms(&scenario, &spec.flows)?;
     let (transport, recovery) = transport(&spec.run.settings)?;
     state.transport = transport.to_owned();
@@ -217,14 +217,14 @@ fn silence(loss: &Loss) -> Result<String, FieldError> {
 }
 
 /// The tested flows are the first ones, the others are their neighbours.
-fn open_flows(flows: &[Flow], state: &mut State) -> Result<(), FieldError> {
+fn open_flows(flows: &[Flow], settings: &Settings, state: &mut State) -> Result<(), FieldError> {
     let mut neighbours = Vec::new();
     let several = flows.len() > 1 || flows.first().is_some_and(|flow| flow.count.value > 1);
     for (index, flow) in flows.iter().enumerate() {
         let Some(data) = flow.data() else {
             return Err(refuse("it has UDP flows"));
         };
-        if !is_plain(data) || flow.stop.is_some() {
+        if !is_plain(data, settings) || flow.stop.is_some() {
             return Err(refuse("its flows have settings, a size or an end of their own"));
         }
         let first_second = DrawnTime {
@@ -248,13 +248,15 @@ fn open_flows(flows: &[Flow], state: &mut State) -> Result<(), FieldError> {
     Ok(())
 }
 
-fn is_plain(data: &Data) -> bool {
+/// Whether flows have only a controller; what is read from a file has the settings of the run.
+fn is_plain(data: &Data, settings: &Settings) -> bool {
+    let own = data.settings.as_ref();
     data.size.is_none()
         && data.two_way.is_none()
         && data.streams.is_none()
         && data.messages.is_none()
         && data.interleave.is_none()
-        && data.settings.is_none()
+        && own.is_none_or(|own| own == settings)
         && data.with.is_empty()
 }
 

@@ -33,64 +33,94 @@ impl Scene {
 pub const SCENES: [Scene; 8] = [
     Scene {
         id: "random-loss",
-        title: "Random loss is not congestion",
-        text: "One packet in a hundred is lost on the way, but the queue is empty: nobody else \
-               uses the path. CUBIC takes each loss for congestion, shrinks its window again and \
-               again, and uses less than a fifth of the rate. CERL looks at the queue before it \
-               reduces its window, and whimbrel at both queue and rate: they use most of the path.",
-        state: "rate=20+Mbit/s&rtt=100+ms&loss=1+%25&algorithms=newreno,cubic,cerl,whimbrel",
-        try_this: "Move the loss to 0 %: the difference is gone. At 0.1 % it is back already.",
+        title: "Random loss",
+        text: "One packet in a hundred is lost on the way, although nobody else uses the path and \
+               its queue is empty. NewReno and CUBIC take each loss for congestion and shrink \
+               their windows: they use less than a tenth of the rate. CERL and whimbrel see that \
+               the queue is short, keep their windows, and use more than four fifths.",
+        state: "algorithms=newreno,cubic,cerl,whimbrel",
+        try_this: "Set the random loss to 0 %: now all four use more than nine tenths. At 0.1 % \
+                   NewReno and CUBIC are below a third again.",
     },
     Scene {
         id: "cerl-queue",
         title: "What CERL sees in the queue",
-        text: "CERL measures how long packets wait: a loss while the queue is short was random, a \
-               loss while it is long was congestion. With a buffer of one bandwidth-delay product \
-               it uses three times as much of the path as CUBIC or more. With no random loss, \
-               nearly all its decisions are right, and it halves as NewReno does.",
-        state: "rate=20+Mbit/s&rtt=100+ms&loss=0.5+%25&algorithms=cubic,cerl,cubic%2Bcerl",
-        try_this: "Make the buffer shallow (0.1 bdp): there is no queue left to look at.",
+        text: "CERL measures how long packets wait in the queue. If the queue is short when a \
+               packet is lost, the loss was random; if it is long, the loss was congestion. Here \
+               more than nine of ten of its decisions are right, and it carries more than five \
+               times as much as CUBIC. The same test in front of CUBIC (cubic+cerl) does as much.",
+        state: "loss=0.5+%25&algorithms=newreno,cubic,cerl,cubic%2Bcerl",
+        try_this: "Set the random loss to 0 %: now every loss is congestion, CERL decides so each \
+                   time, and does exactly what NewReno does.",
     },
     Scene {
         id: "hand-over",
-        title: "A hand-over to a longer path",
-        text: "placeholder",
-        state: "rate=10+Mbit/s&rtts=0:50+10:500+20:50&loss=0+%25&algorithms=newreno,rta,whimbrel",
-        try_this: "Draw another hand-over.",
+        title: "A hand-over",
+        text: "After 10 s the connection moves to a path whose round trip takes 500 ms instead of \
+               50 ms, as from a mobile network to a satellite. NewReno's window is too small for \
+               it and grows slowly: it uses less than three quarters of the rate. RTA notices the \
+               longer path, sets its window to what that path holds, and uses nine tenths; CUBIC \
+               grows as fast. Both fill the queue. whimbrel notices the longer path too, and its \
+               packets wait less than 10 ms.",
+        state: "rate=10+Mbit/s&rtts=0:50+10:500&loss=0+%25&algorithms=newreno,cubic,rta,whimbrel",
+        try_this: "Draw the way back to the short path, or several hand-overs.",
     },
     Scene {
         id: "fades",
-        title: "Fades: the signal comes and goes",
-        text: "placeholder",
-        state: "rate=20+Mbit/s&rtt=60+ms&loss=0+%25&fades=6&fade=500+ms&algorithms=cubic,bbr,cerl,whimbrel",
-        try_this: "Make fades longer.",
+        title: "Fades",
+        text: "Six times the signal is gone for half a second, and everything in flight is lost. \
+               Each sender waits for its timer. NewReno, CUBIC and CERL start again with one \
+               packet and grow slowly; CERL's test of the queue does not help, because a timeout \
+               is no question of the queue. BBR and whimbrel remember the rate: they carry at \
+               least a fifth more than CUBIC.",
+        state: "rtt=60+ms&loss=0+%25&fades=6&fade=500+ms\
+                &algorithms=newreno,cubic,bbr,cerl,whimbrel",
+        try_this: "Change the length of a fade, and the seed: other fades, the same order.",
     },
     Scene {
-        id: "unfair",
-        title: "Fast for one, slow for the neighbour",
-        text: "placeholder",
-        state: "rate=20+Mbit/s&rtt=40+ms&loss=0+%25&queue=0.5+bdp&algorithms=newreno,bbr,whimbrel&neighbours=cubic:1",
-        try_this: "Change the buffer.",
+        id: "unfairness",
+        title: "Unfairness",
+        text: "Each algorithm shares the path with one CUBIC flow, and the buffer is shallow. Two \
+               CUBIC flows share it nearly evenly. BBR takes more than twice of what it leaves to \
+               its neighbour. whimbrel does the opposite: it backs off, and its neighbour has \
+               more than twice as much.",
+        state: "rtt=40+ms&loss=0+%25&queue=0.5+bdp&algorithms=newreno,bbr,whimbrel&neighbours=cubic:1",
+        try_this: "Make the buffer 2 bdp: now BBR and its neighbour have nearly the same.",
     },
     Scene {
         id: "silent-way-back",
-        title: "The way back falls silent",
-        text: "placeholder",
-        state: "rate=20+Mbit/s&rtt=80+ms&loss=0+%25&silence=10+s+..+11+s&algorithms=newreno,cubic,cerl,whimbrel",
-        try_this: "Make it longer.",
+        title: "A silent way back",
+        text: "For two seconds no acknowledgment comes back, although the data arrives. The sender \
+               cannot know: its window is full, and its timer fires again and again. Whatever the \
+               algorithm, the silence costs more than its own length, between two and four \
+               seconds of sending. No controller can repair that.",
+        state: "rtt=80+ms&loss=0+%25&silence=10+s+..+12+s&algorithms=newreno,cubic,cerl,whimbrel",
+        try_this: "Shorten the silence to 10 s .. 10.5 s, or set a slow way back, such as \
+                   20 kbit/s.",
     },
     Scene {
         id: "deep-queue",
-        title: "A deep buffer is a long wait",
-        text: "placeholder",
-        state: "rate=10+Mbit/s&rtt=40+ms&loss=0+%25&queue=8+bdp&algorithms=cubic,vegas,bbr,whimbrel",
-        try_this: "Make the buffer 1 bdp.",
+        title: "A deep queue",
+        text: "The buffer holds eight times what the path does. NewReno and CUBIC fill it until it \
+               overflows: each packet waits more than a fifth of a second. Vegas, BBR and whimbrel \
+               keep it nearly empty, and wait less than 10 ms. All five use more than nine tenths \
+               of the rate, so the waiting buys nothing.",
+        state: "rate=10+Mbit/s&rtt=40+ms&loss=0+%25&queue=8+bdp\
+                &algorithms=newreno,cubic,vegas,bbr,whimbrel",
+        try_this: "Make the buffer 1 bdp: CUBIC waits less than 40 ms and carries as much.",
     },
     Scene {
         id: "long-fat",
-        title: "Fast from the start",
-        text: "placeholder",
-        state: "rate=200+Mbit/s&rtt=200+ms&loss=0.01+%25&duration=20+s&algorithms=newreno,cubic,enhanced-aatp,whimbrel",
-        try_this: "Lower the RTT.",
+        title: "A long fat path",
+        text: "200 Mbit/s over 200 ms: 5 MB are in flight before the first acknowledgment returns. \
+               One loss in ten thousand packets is enough to keep NewReno below a quarter of the \
+               rate and CUBIC near half. Enhanced-AATP measures the bandwidth with packet trains \
+               and uses two thirds, whimbrel more than four fifths, both with hardly any queue.",
+        state: "rate=200+Mbit/s&rtt=200+ms&loss=0.01+%25&duration=20+s\
+                &algorithms=newreno,cubic,enhanced-aatp,whimbrel",
+        try_this: "Make the RTT 20 ms: NewReno carries more than twice as much.",
     },
 ];
+
+#[cfg(test)]
+mod tests;
