@@ -33,7 +33,12 @@ pub struct LabArgs {
     #[arg(value_name = "SCENARIO.toml|LINK")]
     begin: Option<PathBuf>,
     /// Port on 127.0.0.1 [default: a free one]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "PORT")]
+    #[arg(
+        long,
+        default_value_t = 0,
+        hide_default_value = true,
+        value_name = "PORT"
+    )]
     port: u16,
     /// Open the page in the browser
     #[arg(long)]
@@ -55,7 +60,10 @@ pub fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     match args.json {
         true => writeln!(out, "{}", json!({ "url": url }))?,
-        false => writeln!(out, "{url}\nOpen this address in a browser; Ctrl-C ends it.")?,
+        false => writeln!(
+            out,
+            "{url}\nOpen this address in a browser; Ctrl-C ends it."
+        )?,
     }
     out.flush()?;
     drop(out);

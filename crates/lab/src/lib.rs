@@ -20,11 +20,11 @@
 
 mod field;
 pub mod limits;
-pub mod recordings;
-pub mod state;
 pub mod opened;
 pub mod play;
+pub mod recordings;
 pub mod server;
+pub mod state;
 mod steps;
 pub mod tour;
 mod words;

@@ -191,7 +191,9 @@ fn open_loss(loss: &Loss, state: &mut State) -> Result<(), FieldError> {
         || loss.outages.is_some()
         || !loss.drops.is_empty()
     {
-        return Err(refuse("its `loss` has more than `random` and `random_outages`"));
+        return Err(refuse(
+            "its `loss` has more than `random` and `random_outages`",
+        ));
     }
     state.loss = match Value::from(loss.random).to_string() {
         percent if percent.ends_with('%') => percent,
@@ -225,7 +227,9 @@ fn open_flows(flows: &[Flow], settings: &Settings, state: &mut State) -> Result<
             return Err(refuse("it has UDP flows"));
         };
         if !is_plain(data, settings) || flow.stop.is_some() {
-            return Err(refuse("its flows have settings, a size or an end of their own"));
+            return Err(refuse(
+                "its flows have settings, a size or an end of their own",
+            ));
         }
         let first_second = DrawnTime {
             from: Time::ZERO,
@@ -363,7 +367,12 @@ mod tests {
             ("", "size = \"1 MB\"", "", "a size"),
             ("", "start = \"5 s\"", "", "start at other times"),
             ("", "", "mss = \"500 B\"", "`compare`"),
-            ("", "", "[sweep]\n\"link.L.loss\" = [\"0 %\", \"1 %\"]", "it sweeps `link.L.loss`"),
+            (
+                "",
+                "",
+                "[sweep]\n\"link.L.loss\" = [\"0 %\", \"1 %\"]",
+                "it sweeps `link.L.loss`",
+            ),
             ("", "kind = \"udp\"\nrate = \"1 Mbit/s\"", "", "UDP"),
             ("[link.M]", "", "", "more than one link"),
             ("reverse = { delay = \"1 ms\" }", "", "", "way back"),
@@ -373,7 +382,10 @@ mod tests {
             assert!(error.why.contains(why), "{why}: {error}");
         }
         let plain = opened(&file("", "", "recovery = \"rack\"")).expect("plain");
-        assert_eq!((plain.transport.as_str(), plain.rtt.as_str()), ("tcp", "100 ms"));
+        assert_eq!(
+            (plain.transport.as_str(), plain.rtt.as_str()),
+            ("tcp", "100 ms")
+        );
     }
 
     #[test]

@@ -81,7 +81,8 @@ mod tests {
         let all = Recordings::default();
         assert!(all.get("a").expect_err("none").why.contains("no recording"));
         for n in 0..=MOST {
-            all.add(&format!("r{n}.down"), "0\n5\n10\n").expect("a trace");
+            all.add(&format!("r{n}.down"), "0\n5\n10\n")
+                .expect("a trace");
         }
         assert!(all.get("r0.down").is_err());
         assert!(all.get("r8.down").is_ok());

@@ -214,7 +214,10 @@ impl State {
             }
         }
         if controllers.is_empty() {
-            return Err(FieldError::new("algorithms", "choose at least one algorithm"));
+            return Err(FieldError::new(
+                "algorithms",
+                "choose at least one algorithm",
+            ));
         }
         let neighbours = names(&self.neighbours);
         let neighbours = neighbours.iter().map(|text| {
@@ -379,7 +382,8 @@ fn silence(text: &str) -> Result<Option<Written<Loss>>, FieldError> {
         .ok_or_else(|| wrong(&"write when it begins and ends: `10 s .. 12 s`"))?;
     let at = |text: &str| {
         let time = text.trim().parse::<Duration>();
-        time.map(|time| Time::ZERO + time).map_err(|why| wrong(&why))
+        time.map(|time| Time::ZERO + time)
+            .map_err(|why| wrong(&why))
     };
     let outage = Outage {
         from: at(from)?,

@@ -33,7 +33,9 @@ pub fn parse(text: &str, range: (f64, f64), unit: &str) -> Result<Vec<Step>, Str
         match last {
             None if from != 0.0 => return Err("the first step must begin at 0 s".to_owned()),
             Some(last) if from < last + MILLISECOND => {
-                return Err(format!("the step at {from} s must be behind that at {last} s"));
+                return Err(format!(
+                    "the step at {from} s must be behind that at {last} s"
+                ));
             }
             _ => steps.push((from, value)),
         }

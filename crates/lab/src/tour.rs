@@ -92,7 +92,7 @@ pub const SCENES: [Scene; 8] = [
         title: "A silent way back",
         text: "For two seconds no acknowledgment comes back, although the data arrives. The sender \
                cannot know: its window is full, and its timer fires again and again. Whatever the \
-               algorithm, the silence costs more than its own length, between two and four \
+               algorithm, the silence costs more than its own length: between three and five \
                seconds of sending. No controller can repair that.",
         state: "rtt=80+ms&loss=0+%25&silence=10+s+..+12+s&algorithms=newreno,cubic,cerl,whimbrel",
         try_this: "Shorten the silence to 10 s .. 10.5 s, or set a slow way back, such as \

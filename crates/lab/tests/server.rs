@@ -67,7 +67,10 @@ impl Served {
         let _ = stream.read_to_end(&mut all);
         let text = String::from_utf8_lossy(&all);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
         Answer {
             status: status.unwrap_or(0),
             head: head.to_lowercase(),
@@ -128,7 +131,10 @@ fn others_are_refused() {
     let page = format!("/{token}/");
     let evil = "evil.example";
     assert_eq!(served.ask("GET", "/", &[], b"").status, 403);
-    assert_eq!(served.ask("GET", "/0123456789abcdef/", &[], b"").status, 403);
+    assert_eq!(
+        served.ask("GET", "/0123456789abcdef/", &[], b"").status,
+        403
+    );
     let rebound = [("Host", "evil.example:80")];
     assert_eq!(served.ask("GET", &page, &rebound, b"").status, 421);
     let run = format!("/{token}/run");
@@ -172,9 +178,16 @@ fn a_run_reports_rows_pictures_and_words() {
     };
     assert_eq!((kinds("begin"), kinds("row"), kinds("end")), (1, 2, 1));
     assert!(kinds("pictures") >= 1);
-    assert!(events[0].starts_with("{\"kind\":\"begin\""), "{}", events[0]);
+    assert!(
+        events[0].starts_with("{\"kind\":\"begin\""),
+        "{}",
+        events[0]
+    );
     let end = events.last().expect("an end");
-    assert!(end.contains("cubic") && end.contains("Mbit/s of 20.0 Mbit/s"), "{end}");
+    assert!(
+        end.contains("cubic") && end.contains("Mbit/s of 20.0 Mbit/s"),
+        "{end}"
+    );
 }
 
 #[test]
@@ -207,7 +220,10 @@ fn what_is_too_large_or_no_text_is_refused() {
     let binary = served.ask("POST", &path, &headers, b"rate=\xff");
     assert_eq!(binary.status, 400);
     let long = format!("/{}", "x".repeat(100_000));
-    assert!(matches!(served.ask("GET", &long, &[], b"").status, 400 | 414 | 431));
+    assert!(matches!(
+        served.ask("GET", &long, &[], b"").status,
+        400 | 414 | 431
+    ));
     assert_eq!(served.get("").status, 200, "it goes on");
 }
 
@@ -226,15 +242,27 @@ fn the_saved_scenario_opens_as_the_same_state() {
 fn a_recording_is_used_under_its_name() {
     let served = served();
     let unknown = served.post("run", "trace=lte.down&duration=1+s&algorithms=cubic");
-    assert!(unknown.body.contains("choose its file again"), "{}", unknown.body);
-    // One packet per millisecond: 12 Mbit/s.
+    assert!(
+        unknown.body.contains("choose its file again"),
+        "{}",
+        unknown.body
+    );
+    // A packet of 1504 bytes each millisecond.
     let text: String = (1..=1000).map(|ms| format!("{ms}\n")).collect();
     let added = served.post("trace?name=lte.down", &text);
-    assert!(added.body.contains("\"mean_bps\":12000000"), "{}", added.body);
+    assert!(
+        added.body.contains("\"mean_bps\":12032000"),
+        "{}",
+        added.body
+    );
     let run = served.post("run", "trace=lte.down&duration=1+s&algorithms=cubic");
     assert!(run.body.contains("rate of lte.down"), "{}", run.body);
     let saved = served.post("scenario", "trace=lte.down&duration=1+s");
-    assert!(saved.body.contains("rate = { trace = \"lte.down\" }"), "{}", saved.body);
+    assert!(
+        saved.body.contains("rate = { trace = \"lte.down\" }"),
+        "{}",
+        saved.body
+    );
 }
 
 /// A request that would take many seconds.
@@ -257,7 +285,10 @@ fn a_newer_request_of_the_same_page_stops_the_older_one() {
     assert!(newer.body.contains("\"kind\":\"end\""));
     let mut rest = String::new();
     let _ = older.read_to_string(&mut rest);
-    assert!(!rest.contains("\"kind\":\"end\""), "it was stopped, not finished");
+    assert!(
+        !rest.contains("\"kind\":\"end\""),
+        "it was stopped, not finished"
+    );
 }
 
 #[test]
@@ -271,7 +302,12 @@ fn a_client_that_goes_away_stops_its_request() {
     }
     // Twenty such requests after another would take minutes.
     let begin = Instant::now();
-    let answer = served.post("run?page=stays", "duration=1+s&algorithms=cubic");
-    assert!(answer.body.contains("\"kind\":\"end\""));
-    assert!(begin.elapsed() < Duration::from_secs(40), "{:?}", begin.elapsed());
+    // One that is still on its way may begin later, and stop this one as the oldest of too many.
+    while !served
+        .post("run?page=stays", "duration=1+s&algorithms=cubic")
+        .body
+        .contains("\"kind\":\"end\"")
+    {
+        assert!(begin.elapsed() < Duration::from_secs(40), "they go on");
+    }
 }

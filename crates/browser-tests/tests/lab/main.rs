@@ -137,14 +137,18 @@ async fn everything_is_reached_by_keys_and_has_a_name() {
     assert!(order.iter().all(Option::is_some), "{order:?} {passed:?}");
     assert!(order.is_sorted(), "{passed:?}");
     // An arrow key moves the slider.
-    chromium.run("document.getElementById('rate-slider').focus()").await;
+    chromium
+        .run("document.getElementById('rate-slider').focus()")
+        .await;
     for _ in 0..4 {
         chromium.key("ArrowRight").await;
     }
     idle(&chromium).await;
     assert_ne!(state(&chromium, "rate").await, "20 Mbit/s");
     // The link that skips to the results does not change the state.
-    chromium.run("document.getElementById('skip').focus()").await;
+    chromium
+        .run("document.getElementById('skip').focus()")
+        .await;
     chromium.key("Enter").await;
     let focused: String = chromium.value("document.activeElement.id").await;
     assert_eq!(focused, "results");
@@ -154,8 +158,16 @@ async fn everything_is_reached_by_keys_and_has_a_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_is_drawn_with_the_pointer_and_with_keys() {
     let chromium = opened(SHORT, DESK).await;
-    after(&chromium, "document.querySelector('[name=rate-mode][value=drawn]').click()").await;
-    assert_eq!(state(&chromium, "rates").await, "0:20", "it begins with the slider's rate");
+    after(
+        &chromium,
+        "document.querySelector('[name=rate-mode][value=drawn]').click()",
+    )
+    .await;
+    assert_eq!(
+        state(&chromium, "rates").await,
+        "0:20",
+        "it begins with the slider's rate"
+    );
     let [left, top, width, height]: [f64; 4] = chromium
         .value(
             "(() => { const box = document.querySelector('#draw-rates .drawing');
@@ -178,12 +190,17 @@ async fn a_rate_is_drawn_with_the_pointer_and_with_keys() {
     };
     assert!(value(steps[1]) < 1.0 && value(steps[2]) == 20.0, "{drawn}");
     // Keys: to the first column, then up.
-    chromium.run("document.querySelector('#draw-rates [tabindex=\"0\"]').focus()").await;
+    chromium
+        .run("document.querySelector('#draw-rates [tabindex=\"0\"]').focus()")
+        .await;
     chromium.key("Home").await;
     chromium.key("ArrowUp").await;
     idle(&chromium).await;
     let keyed = state(&chromium, "rates").await;
-    assert!(value(keyed.split(' ').next().expect("one")) > 20.0, "{keyed}");
+    assert!(
+        value(keyed.split(' ').next().expect("one")) > 20.0,
+        "{keyed}"
+    );
     let told: String = chromium
         .value("document.activeElement.getAttribute('aria-valuetext')")
         .await;
@@ -194,7 +211,11 @@ async fn a_rate_is_drawn_with_the_pointer_and_with_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tour_goes_through_its_scenes() {
     let chromium = opened(SHORT, DESK).await;
-    after(&chromium, "document.querySelector('#scenes button').click()").await;
+    after(
+        &chromium,
+        "document.querySelector('#scenes button').click()",
+    )
+    .await;
     for scene in whimbrel_lab::tour::SCENES {
         let title: String = chromium
             .value("document.getElementById('scene-title').textContent")
@@ -210,7 +231,9 @@ async fn the_tour_goes_through_its_scenes() {
         assert!(figures.contains(&"time-0".to_owned()), "{figures:?}");
         after(&chromium, "document.getElementById('next').click()").await;
     }
-    let hidden: bool = chromium.value("document.getElementById('scene').hidden").await;
+    let hidden: bool = chromium
+        .value("document.getElementById('scene').hidden")
+        .await;
     assert!(hidden, "the end of the tour closes it");
     done(chromium).await;
 }
@@ -243,7 +266,10 @@ async fn a_wrong_value_is_explained_beside_its_field() {
     assert!(gone);
     // The browser itself notes the refused request.
     let complaints = chromium.complaints().await;
-    assert!(complaints.iter().all(|text| text.contains("422")), "{complaints:?}");
+    assert!(
+        complaints.iter().all(|text| text.contains("422")),
+        "{complaints:?}"
+    );
     chromium.close().await;
 }
 
@@ -259,16 +285,27 @@ async fn neighbours_and_algorithms_are_chosen() {
     assert_eq!(state(&chromium, "neighbours").await, "newreno:1");
     let words = summary(&chromium).await;
     assert!(words.contains("its neighbours"), "{words}");
-    chromium.run("document.getElementById('find').focus()").await;
-    chromium.run("document.getElementById('find').value = 'cubic+cerl'").await;
+    chromium
+        .run("document.getElementById('find').focus()")
+        .await;
+    chromium
+        .run("document.getElementById('find').value = 'cubic+cerl'")
+        .await;
     chromium.key("Enter").await;
     idle(&chromium).await;
     let all = state(&chromium, "algorithms").await;
     assert_eq!(all, "cubic,whimbrel,cubic+cerl");
-    after(&chromium, "document.querySelector('#chosen button').click()").await;
+    after(
+        &chromium,
+        "document.querySelector('#chosen button').click()",
+    )
+    .await;
     assert_eq!(state(&chromium, "algorithms").await, "whimbrel,cubic+cerl");
     let figures: Vec<String> = chromium.value("whimbrel.figures()").await;
-    assert!(figures.iter().any(|id| id.starts_with("shares")), "{figures:?}");
+    assert!(
+        figures.iter().any(|id| id.starts_with("shares")),
+        "{figures:?}"
+    );
     done(chromium).await;
 }
 
@@ -278,7 +315,10 @@ async fn nothing_is_fetched_from_elsewhere_and_no_script_runs_inline() {
     let origin: String = chromium.value("location.origin").await;
     let fetched = chromium.fetched().await;
     assert!(fetched.len() > 3, "{fetched:?}");
-    assert!(fetched.iter().all(|url| url.starts_with(&origin)), "{fetched:?}");
+    assert!(
+        fetched.iter().all(|url| url.starts_with(&origin)),
+        "{fetched:?}"
+    );
     let refused: String = chromium
         .value(
             "new Promise((resolve) => {
@@ -297,7 +337,11 @@ async fn nothing_is_fetched_from_elsewhere_and_no_script_runs_inline() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_phone_shows_everything_without_scrolling_sideways() {
     let chromium = opened("duration=2+s", PHONE).await;
-    after(&chromium, "document.querySelector('#scenes button').click()").await;
+    after(
+        &chromium,
+        "document.querySelector('#scenes button').click()",
+    )
+    .await;
     let [page, window]: [f64; 2] = chromium
         .value("[document.documentElement.scrollWidth, window.innerWidth]")
         .await;
@@ -325,7 +369,11 @@ async fn a_phone_shows_everything_without_scrolling_sideways() {
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_have_contrast_in_light_and_dark() {
     let chromium = opened("duration=2+s&fades=1", DESK).await;
-    after(&chromium, "document.querySelector('#scenes button').click()").await;
+    after(
+        &chromium,
+        "document.querySelector('#scenes button').click()",
+    )
+    .await;
     for scheme in ["light", "dark"] {
         chromium.emulate("screen", scheme).await;
         let low: Vec<String> = chromium.value(contrast::TOO_LOW).await;
@@ -348,7 +396,11 @@ async fn pictures_of_the_page() {
         for scheme in ["light", "dark"] {
             let chromium = opened("", size).await;
             chromium.emulate("screen", scheme).await;
-            after(&chromium, "document.querySelectorAll('#scenes button')[0].click()").await;
+            after(
+                &chromium,
+                "document.querySelectorAll('#scenes button')[0].click()",
+            )
+            .await;
             tokio::time::sleep(Duration::from_millis(500)).await;
             for (kind, full) in [("top", false), ("full", true)] {
                 let parameters = ScreenshotParams::builder().full_page(full).build();

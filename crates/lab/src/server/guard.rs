@@ -76,9 +76,13 @@ impl Guard {
                 "the address lacks the token; use the whole address that `whimbrel lab` printed",
             ));
         }
-        let foreign = refused(StatusCode::FORBIDDEN, "another site's page sent this request");
+        let foreign = refused(
+            StatusCode::FORBIDDEN,
+            "another site's page sent this request",
+        );
         if headers.contains_key(&ORIGIN)
-            && only(headers, &ORIGIN).and_then(|origin| origin.strip_prefix("http://")) != Some(host)
+            && only(headers, &ORIGIN).and_then(|origin| origin.strip_prefix("http://"))
+                != Some(host)
         {
             return Err(foreign);
         }
@@ -170,7 +174,15 @@ mod tests {
 
     #[test]
     fn requests_without_the_token_are_refused() {
-        for path in ["/", "", "/secre/", "/secret1/run", "/Secret/", "//secret/", "/run"] {
+        for path in [
+            "/",
+            "",
+            "/secre/",
+            "/secret1/run",
+            "/Secret/",
+            "//secret/",
+            "/run",
+        ] {
             assert_eq!(admit(Method::GET, path, &[HOST]), Err(403), "{path}");
         }
     }
@@ -191,7 +203,11 @@ mod tests {
         }
         for site in ["cross-site", "same-site", "none"] {
             let headers = [HOST, BODY, ("sec-fetch-site", site)];
-            assert_eq!(admit(Method::POST, "/secret/run", &headers), Err(403), "{site}");
+            assert_eq!(
+                admit(Method::POST, "/secret/run", &headers),
+                Err(403),
+                "{site}"
+            );
         }
         let script = [HOST, ("sec-fetch-site", "cross-site")];
         assert_eq!(admit(Method::GET, "/secret/lab.js", &script), Err(403));
@@ -199,7 +215,11 @@ mod tests {
 
     #[test]
     fn a_form_of_another_site_has_the_wrong_type() {
-        for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        for kind in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+        ] {
             let headers = [HOST, ("content-type", kind)];
             assert_eq!(admit(Method::POST, "/secret/run", &headers), Err(415));
         }

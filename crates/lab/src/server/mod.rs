@@ -269,12 +269,8 @@ async fn body(request: Request<Incoming>, most: usize) -> Result<String, Refusal
         true => refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"),
         false => refused(StatusCode::BAD_REQUEST, "the request broke off"),
     })?;
-    String::from_utf8(bytes.to_bytes().into()).map_err(|_| {
-        refused(
-            StatusCode::BAD_REQUEST,
-            "the request is not text in UTF-8",
-        )
-    })
+    String::from_utf8(bytes.to_bytes().into())
+        .map_err(|_| refused(StatusCode::BAD_REQUEST, "the request is not text in UTF-8"))
 }
 
 /// Begins the runs of a state. Their events follow as they happen.

@@ -74,7 +74,10 @@ fn random_loss_stops_those_that_take_it_for_congestion() {
         assert!(use_of(&all, name) > 0.8, "{name} {all:?}");
     }
     let none = scene("random-loss", &[("loss", "0 %")]);
-    assert!(none.keys().all(|name| use_of(&none, name) > 0.9), "{none:?}");
+    assert!(
+        none.keys().all(|name| use_of(&none, name) > 0.9),
+        "{none:?}"
+    );
     let little = scene("random-loss", &[("loss", "0.1 %")]);
     assert!(use_of(&little, "newreno") < 1.0 / 3.0 && use_of(&little, "cubic") < 1.0 / 3.0);
 }
@@ -128,13 +131,13 @@ fn bbr_takes_and_whimbrel_leaves_twice_as_much_in_a_shallow_buffer() {
 }
 
 #[test]
-fn a_silent_way_back_costs_all_between_two_and_four_seconds() {
+fn a_silent_way_back_costs_all_between_three_and_five_seconds() {
     let all = scene("silent-way-back", &[]);
     let without = scene("silent-way-back", &[("silence", "")]);
     for (name, numbers) in &all {
         assert!(numbers.timeouts > 1, "{name}");
         let lost = 30.0 * (1.0 - numbers.goodput_bps / without[name].goodput_bps);
-        assert!((2.0..4.0).contains(&lost), "{name}: {lost} s");
+        assert!((3.0..5.0).contains(&lost), "{name}: {lost} s");
     }
 }
 

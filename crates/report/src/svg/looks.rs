@@ -76,12 +76,7 @@ const VARIANTS: usize = 8;
 impl Looks {
     /// The looks of the protocols of these figures.
     pub fn new<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Self {
-        Self::of_protocols(
-            figures
-                .into_iter()
-                .flat_map(Figure::protocols)
-                .collect(),
-        )
+        Self::of_protocols(figures.into_iter().flat_map(Figure::protocols).collect())
     }
 
     /// The looks of these protocols, whose names may repeat.
