@@ -410,15 +410,14 @@ class View {
       const name = this.algorithms[index];
       const sample = element('span', { class: 'sample' });
       sample.innerHTML = swatches.get(name) ?? '';
+      // Its colours are those of a picture, on the dark page too.
+      const track = shape('svg', { class: 'swatch track', viewBox: '0 0 100 10', preserveAspectRatio: 'none' });
+      const own = (100 * numbers.goodput_bps) / most;
+      const colour = sample.querySelector('[stroke]')?.getAttribute('stroke') ?? 'currentColor';
+      track.append(shape('rect', { width: own, height: 10, fill: colour }));
+      if (numbers.neighbours_bps) track.append(shape('rect', { class: 'others', x: own, width: (100 * numbers.neighbours_bps) / most, height: 10 }));
       const bar = element('td', { class: 'bar', 'aria-hidden': 'true' });
-      const parts = [[numbers.goodput_bps, 'own'], [numbers.neighbours_bps ?? 0, 'others']];
-      bar.append(element('span', { class: 'track' }, ...parts.map(([bps, kind]) => {
-        const part = element('i', { class: kind });
-        part.style.width = `${(100 * bps) / most}%`;
-        return part;
-      })));
-      const colour = sample.querySelector('[stroke]')?.getAttribute('stroke');
-      if (colour) bar.style.setProperty('--own', colour);
+      bar.append(track);
       const cells = columns.map(([, text]) => element('td', { class: 'number' }, text(numbers)));
       const row = element('tr', {}, element('th', { scope: 'row', class: 'short' }, sample, name), bar, ...cells);
       row.dataset.p = name;

@@ -14,8 +14,8 @@
 //! | [`server`] | HTTP on loopback: who may ask for what |
 //!
 //! The state of the page is a text, which a link has behind its `#`. [`State::spec`] makes a
-//! [`ScenarioSpec`](whimbrel_sim::scenario::ScenarioSpec) of it through the request of `compare`, and
-//! the saved file is that scenario, printed. So the page, the link and the file have the same
+//! [`ScenarioSpec`](whimbrel_sim::scenario::ScenarioSpec) of it through the request of `compare`,
+//! and the saved file is that scenario, printed. So the page, the link and the file have the same
 //! numbers.
 
 mod field;

@@ -235,7 +235,10 @@ fn open_flows(flows: &[Flow], settings: &Settings, state: &mut State) -> Result<
             from: Time::ZERO,
             to: Time::ZERO + Duration::from_secs(1),
         };
-        let expected = several.then_some(first_second).unwrap_or_default();
+        let expected = match several {
+            true => first_second,
+            false => DrawnTime::default(),
+        };
         let start = flow.start.as_ref().map(|start| start.value);
         if start.unwrap_or_default() != expected {
             return Err(refuse(

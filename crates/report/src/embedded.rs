@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 pub const PAGE_STYLE: &str = include_str!("../assets/page.css");
 
 /// The part of the page's script that makes figures answer the pointer and keys. It belongs into a
-/// scope of its own, in front of the page's own script, which gives each `figure.figure` a `Figure`.
-/// The page needs elements with the ids `tip` and `announce`.
+/// scope of its own, in front of the page's own script, which gives each `figure.figure` a
+/// `Figure`. The page needs elements with the ids `tip` and `announce`.
 pub const FIGURE_SCRIPT: &str = concat!(
     include_str!("../assets/values.js"),
     include_str!("../assets/figure.js"),

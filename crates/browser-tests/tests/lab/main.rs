@@ -86,7 +86,11 @@ async fn a_slider_changes_link_numbers_and_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_numbers_are_those_of_the_saved_scenario() {
-    let chromium = opened("duration=3+s&algorithms=cubic,cerl&seed=4", DESK).await;
+    let chromium = opened(
+        "rate=50+Mbit/s&rtt=20+ms&duration=3+s&algorithms=cubic,cerl&seed=4",
+        DESK,
+    )
+    .await;
     let text: String = chromium
         .value(
             "fetch('scenario', { method: 'POST', headers: { 'content-type': 'application/x-whimbrel-lab' },
@@ -99,7 +103,9 @@ async fn the_numbers_are_those_of_the_saved_scenario() {
     for point in scenario.points() {
         let outcome = whimbrel_sim::run(&point.network(point.seeds()[0]));
         let bytes: f64 = outcome.flows.iter().map(|f| f.delivered.get() as f64).sum();
-        rates.push(bytes * 8e-6 / outcome.duration.as_secs_f64());
+        let rate = bytes * 8e-6 / outcome.duration.as_secs_f64();
+        assert!((1.0..99.0).contains(&rate), "in Mbit/s: {rate}");
+        rates.push(rate);
     }
     let words = summary(&chromium).await;
     for (name, rate) in ["cubic", "cerl"].iter().zip(rates) {

@@ -11,11 +11,6 @@ pub fn about() -> Value {
     let algorithms: Vec<Value> = catalog
         .controllers
         .iter()
-        .map(|entry| json!({ "name": entry.name, "summary": entry.summary, "citation": entry.citation }))
-        .collect();
-    let classifiers: Vec<Value> = catalog
-        .classifiers
-        .iter()
         .map(|entry| json!({ "name": entry.name, "summary": entry.summary }))
         .collect();
     let state = State::default();
@@ -25,7 +20,6 @@ pub fn about() -> Value {
         .collect();
     json!({
         "algorithms": algorithms,
-        "classifiers": classifiers,
         "scenes": SCENES,
         "defaults": defaults,
         "most_algorithms": limits::ALGORITHMS,

@@ -66,8 +66,8 @@ fn wrong_states_name_their_field() {
 #[test]
 fn every_field_reaches_the_scenario() {
     let text = "rates=0:20+5:2&rtts=0:50+10:300&queue=50+packets&loss=0.5+%25&fades=3&fade=200+ms\
-                &silence=10+s+..+12+s&back=1+Mbit/s&algorithms=cubic,bbr&flows=2&neighbours=newreno:2\
-                &duration=20+s&seed=7&transport=tcp&recovery=sack";
+                &silence=10+s+..+12+s&back=1+Mbit/s&algorithms=cubic,bbr&flows=2\
+                &neighbours=newreno:2&duration=20+s&seed=7&transport=tcp&recovery=sack";
     let printed = spec(text).expect("valid").to_string();
     for part in [
         r#"rate = [["0 s", "20 Mbit/s"], ["5 s", "2 Mbit/s"]]"#,
