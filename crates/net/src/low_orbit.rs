@@ -23,7 +23,7 @@
 //!
 //! **Sources.** Every field's default says where its value comes from, or that it is ours: chosen
 //! so that the generated path resembles the recorded path of Z. Lai et al., "LeoCC: Making Internet
-//! Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025. `docs/low-orbit.md`
+//! Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025. `docs/simulate.md`
 //! compares the two paths' statistics; the example `path_statistics` computes them.
 //!
 //! **What is left out.** The delay does not drift while a satellite is in use: at 7.6 km/s a

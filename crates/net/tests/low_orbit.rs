@@ -101,7 +101,7 @@ fn a_hold_keeps_packets_waiting_and_drops_none() {
 
 #[test]
 fn statistics_are_within_the_stated_bands() {
-    // Means over 20 paths; docs/low-orbit.md has them beside those of the recorded path.
+    // Means over 20 paths; docs/simulate.md has them beside those of the recorded path.
     let all: Vec<PathStatistics> = (1..=20).map(statistics).collect();
     let mean =
         |value: fn(&PathStatistics) -> f64| all.iter().map(value).sum::<f64>() / all.len() as f64;

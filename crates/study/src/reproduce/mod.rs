@@ -163,7 +163,7 @@ fn missing(experiment: &Experiment) -> String {
         .collect();
     format!(
         "{} is not run: it needs a trace that is not in this repository: {} \
-         (see docs/low-orbit.md)",
+         (see docs/simulate.md)",
         experiment.id,
         paths.join(", ")
     )
