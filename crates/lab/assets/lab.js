@@ -470,6 +470,7 @@ class View {
   end({ summary, took_ms: took }) {
     this.clear();
     $('summary').textContent = summary;
+    $('strip').textContent = summary;
     $('progress').textContent = `${this.algorithms.length} runs in ${took} ms.`;
   }
 
@@ -603,6 +604,8 @@ async function begin() {
   $('reset').addEventListener('click', () => { leave(); load(''); });
   window.addEventListener('hashchange', () => load(location.hash.slice(1)));
   window.addEventListener('scroll', () => { tipBox.hidden = true; }, { passive: true });
+  // The strip repeats the summary while that is out of sight.
+  new IntersectionObserver(([{ isIntersecting }]) => $('strip').classList.toggle('away', isIntersecting)).observe($('summary'));
   load(location.hash.slice(1));
 }
 

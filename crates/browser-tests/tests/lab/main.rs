@@ -360,6 +360,11 @@ async fn a_phone_shows_everything_without_scrolling_sideways() {
         )
         .await;
     assert!(narrow);
+    // The results are far below the fields: their words stay in sight.
+    let strip: String = chromium
+        .value("document.getElementById('strip').checkVisibility() ? document.getElementById('strip').textContent : ''")
+        .await;
+    assert_eq!(strip, summary(&chromium).await);
     // Targets of a finger.
     let small: Vec<String> = chromium
         .value(
