@@ -4,16 +4,14 @@ use crate::failure::BadInput;
 use crate::progress::Bar;
 use crate::svg::svg_file;
 use crate::{atomic_file, print, provenance};
-use anyhow::Context;
-use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use whimbrel_cc::Spec;
 use whimbrel_study::hunt::text::{list, text};
 use whimbrel_study::hunt::{
-    Find, Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, hunt,
+    Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, check_save, hunt, save,
 };
 
 /// Search for the path on which an algorithm does worst
@@ -127,10 +125,8 @@ pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
     for path in args.report.iter().chain(&args.plot) {
         atomic_file::check(path)?;
     }
-    match &args.save {
-        Some(path) if is_file(path) => atomic_file::check(path)?,
-        Some(folder) => atomic_file::check_folder(folder)?,
-        None => {}
+    if let Some(path) = &args.save {
+        check_save(path)?;
     }
     let request = Request {
         families: args.families.clone(),
@@ -163,25 +159,4 @@ pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
         format!("{text}{:.1} s\n", begin.elapsed().as_secs_f64())
     };
     print::result(args.json, || found.json(), shown)
-}
-
-fn is_file(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "toml")
-}
-
-/// Writes each find to a folder, or the worst to a file.
-fn save(path: &Path, finds: &[Find]) -> anyhow::Result<()> {
-    if is_file(path) {
-        if let Some(worst) = finds.first() {
-            atomic_file::write_text(path, &worst.point.text)?;
-        }
-        return Ok(());
-    }
-    fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
-    for find in finds {
-        let file = path.join(format!("{}.toml", find.point.id));
-        atomic_file::write_text(&file, &find.point.text)?;
-    }
-    Ok(())
 }

@@ -378,21 +378,19 @@ mod tests {
         link: LinkArgs,
     }
 
-    fn args(flags: &[&str]) -> Result<LinkArgs, String> {
-        Alone::try_parse_from(["link"].iter().chain(flags))
+    fn args(flags: &str) -> Result<LinkArgs, String> {
+        Alone::try_parse_from(["link"].into_iter().chain(flags.split_whitespace()))
             .map(|alone| alone.link)
             .map_err(|e| e.to_string())
     }
 
-    fn spec(flags: &[&str]) -> PathSpec {
+    fn spec(flags: &str) -> PathSpec {
         path(&args(flags).expect("good flags")).expect("a path")
     }
 
     #[test]
     fn both_directions_are_equal_except_loss() {
-        let spec = spec(&[
-            "--rate", "8 Mbit/s", "--rtt", "100 ms", "--loss", "1 %", "--outage", "4 s..5 s",
-        ]);
+        let spec = spec("--rate 8Mbit/s --rtt 100ms --loss 1% --outage 4s..5s");
         assert_eq!(
             spec.forward.delay,
             Delay::constant(Duration::from_millis(50))
@@ -407,24 +405,9 @@ mod tests {
 
     #[test]
     fn reverse_flags_override_the_reverse_direction() {
-        let spec = spec(&[
-            "--rate",
-            "8 Mbit/s",
-            "--delay",
-            "30 ms",
-            "--queue",
-            "7 packets",
-            "--reverse-rate",
-            "1 Mbit/s",
-            "--reverse-delay",
-            "70 ms",
-            "--reverse-loss",
-            "2 %",
-            "--reverse-corrupt",
-            "3 %",
-            "--reverse-queue",
-            "2 bdp",
-        ]);
+        let spec = spec(
+            "--rate 8Mbit/s --delay 30ms --queue 7packets --reverse-rate 1Mbit/s --reverse-delay 70ms --reverse-loss 2% --reverse-corrupt 3% --reverse-queue 2bdp",
+        );
         assert_eq!(spec.forward.queue, QueueLimit::Packets(7));
         let backward = &spec.backward;
         assert_eq!(
@@ -442,7 +425,7 @@ mod tests {
 
     #[test]
     fn wifi_is_one_channel_and_its_rate_sizes_the_queue() {
-        let spec = spec(&["--wifi", "65 Mbit/s", "--rtt", "8 ms", "--loss", "1 %"]);
+        let spec = spec("--wifi 65Mbit/s --rtt 8ms --loss 1%");
         let rate = Rate::from_bits_per_sec(65_000_000);
         assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
         // 65 Mbit/s x 8 ms.
@@ -453,8 +436,7 @@ mod tests {
 
     #[test]
     fn both_queues_have_the_same_management_unless_overridden() {
-        let flags = ["--rate", "12 Mbit/s", "--aqm", "red?min=6 packets"];
-        let alike = spec(&flags);
+        let alike = spec("--rate 12Mbit/s --aqm red?min=6packets");
         let Some(Aqm::Red(red)) = alike.forward.aqm else {
             panic!("{:?}", alike.forward.aqm)
         };
@@ -462,15 +444,11 @@ mod tests {
         assert_eq!(red.packet_time, Duration::from_millis(1));
         assert_eq!((red.min, red.max), (6.0, 18.0));
         assert_eq!(alike.backward.aqm, alike.forward.aqm);
-        let one = [&flags[..], &["--reverse-aqm", "none"]].concat();
-        assert_eq!(spec(&one).backward.aqm, None);
-        let slow = [
-            &flags[..2],
-            &["--aqm", "red", "--reverse-rate", "120 Mbit/s"],
-        ]
-        .concat();
+        let one = spec("--rate 12Mbit/s --aqm red?min=6packets --reverse-aqm none");
+        assert_eq!(one.backward.aqm, None);
+        let slow = "--rate 12Mbit/s --aqm red --reverse-rate 120Mbit/s";
         // The reverse queue fits its own rate: 2.5 ms of it are 25 packets.
-        let Some(Aqm::Red(reverse)) = spec(&slow).backward.aqm else {
+        let Some(Aqm::Red(reverse)) = spec(slow).backward.aqm else {
             panic!("no RED")
         };
         assert_eq!(reverse.min, 25.0);
@@ -482,15 +460,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
         file.write_all(b"10\n30\n").expect("written");
         let name = file.path().to_str().expect("a plain name");
-        let flags = [
-            "--rate",
-            "8 Mbit/s",
-            "--delay-trace",
-            name,
-            "--drop",
-            "38 s",
-        ];
-        let spec = spec(&flags);
+        let spec = spec(&format!("--rate 8Mbit/s --delay-trace {name} --drop 38s"));
         let row = DelayTrace::parse("10\n30").expect("a trace");
         let recorded = Delay::recorded(Duration::from_millis(10), row).expect("intervals");
         assert_eq!(spec.forward.delay, recorded);
@@ -502,8 +472,8 @@ mod tests {
             [Time::ZERO + Duration::from_secs(38)]
         );
         assert_eq!(spec.backward.loss.drops, []);
-        assert!(args(&["--delay-trace", name, "--delay", "1 ms"]).is_err());
-        let none = path(&args(&["--delay-trace", name, "--delay-every", "0 s"]).expect("flags"));
+        assert!(args(&format!("--delay-trace {name} --delay 1ms")).is_err());
+        let none = path(&args(&format!("--delay-trace {name} --delay-every 0s")).expect("flags"));
         let error = none.expect_err("no length").to_string();
         assert!(
             error.starts_with("--delay-every: a delay must hold"),
@@ -523,17 +493,17 @@ mod tests {
         let (down, up) = (file("1\n"), file("10\n"));
         let name = |file: &tempfile::NamedTempFile| file.path().display().to_string();
         let (down, up) = (name(&down), name(&up));
-        let rates = |flags: &[&str]| {
+        let rates = |flags: &str| {
             let spec = spec(flags);
             [spec.forward, spec.backward].map(|one| one.service.nominal_rate())
         };
         let mbit = |n| Some(Rate::from_bits_per_sec(n));
-        let both = rates(&["--rate-trace", &down, "--back-trace", &up]);
+        let both = rates(&format!("--rate-trace {down} --back-trace {up}"));
         assert_eq!(both, [mbit(12_032_000), mbit(1_203_200)]);
-        let one = rates(&["--rate", "8 Mbit/s", "--reverse-trace", &up]);
+        let one = rates(&format!("--rate 8Mbit/s --reverse-trace {up}"));
         assert_eq!(one, [mbit(8_000_000), mbit(1_203_200)]);
-        assert!(args(&["--back-trace", &up, "--reverse-rate", "1 Mbit/s"]).is_err());
-        let wrong = path(&args(&["--back-trace", "/no/file"]).expect("good flags"));
+        assert!(args(&format!("--back-trace {up} --reverse-rate 1Mbit/s")).is_err());
+        let wrong = path(&args("--back-trace /no/file").expect("good flags"));
         let error = wrong.expect_err("no file").to_string();
         let expected = "--back-trace: cannot read the trace /no/file: ";
         assert!(error.starts_with(expected), "{error}");
@@ -541,10 +511,9 @@ mod tests {
 
     #[test]
     fn a_scenario_excludes_the_flags_of_both_directions() {
-        assert!(args(&["--scenario", "path.toml", "--seed", "2"]).is_ok());
-        for flag in ["--rate", "--reverse-rate", "--rtt"] {
-            let value = if flag == "--rtt" { "1 ms" } else { "1 Mbit/s" };
-            let error = args(&["--scenario", "path.toml", flag, value]).err();
+        assert!(args("--scenario path.toml --seed 2").is_ok());
+        for flag in ["--rate 1Mbit/s", "--reverse-rate 1Mbit/s", "--rtt 1ms"] {
+            let error = args(&format!("--scenario path.toml {flag}")).err();
             let error = error.unwrap_or_else(|| panic!("{flag} was accepted"));
             assert!(error.contains("cannot be used with"), "{error}");
         }
@@ -552,7 +521,7 @@ mod tests {
 
     #[test]
     fn without_flags_the_path_has_no_limits() {
-        let spec = spec(&[]);
+        let spec = spec("");
         assert_eq!(spec.forward, spec.backward);
         assert_eq!(spec.forward.service, ServiceSpec::Unlimited);
         assert_eq!(spec.forward.queue, QueueLimit::Unlimited);
@@ -560,46 +529,41 @@ mod tests {
 
     #[test]
     fn the_command_follows_two_dashes() {
-        let args = args(&["--loss", "1%", "--", "ls", "-l", "--rate"]).expect("good flags");
+        let args = args("--loss 1% -- ls -l --rate").expect("good flags");
         assert_eq!(args.command, ["ls", "-l", "--rate"]);
     }
 
     #[test]
     fn errors_name_the_mistake_and_the_remedy() {
+        let near = "the nearest are 54 Mbit/s and 57.8 Mbit/s";
+        let queue = "write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`";
         for (flags, says) in [
-            (["--rate", "8 mbits"], "did you mean `Mbit/s`?"),
-            (["--rate", "0 bit/s"], "--outage '4 s..5 s'"),
-            (
-                ["--wifi", "55 Mbit/s"],
-                "the nearest are 54 Mbit/s and 57.8 Mbit/s",
-            ),
-            (["--delay", "5"], "its unit is missing"),
-            (["--aqm", "codle"], "did you mean `codel`?"),
-            (["--aqm", "codel?target=5"], "its unit is missing"),
-            (["--outage", "4 s"], "write e.g. `4 s..5 s`"),
-            (["--outage", "5 s..4 s"], "has no length"),
-            (["--loss", "101 %"], "0 % to 100 %"),
-            (
-                ["--queue", "50 pakets"],
-                "write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
-            ),
+            ("--rate 8mbits", "did you mean `Mbit/s`?"),
+            ("--rate 0bit/s", "--outage '4 s..5 s'"),
+            ("--wifi 55Mbit/s", near),
+            ("--delay 5", "its unit is missing"),
+            ("--aqm codle", "did you mean `codel`?"),
+            ("--aqm codel?target=5", "its unit is missing"),
+            ("--outage 4s", "write e.g. `4 s..5 s`"),
+            ("--outage 5s..4s", "has no length"),
+            ("--loss 101%", "0 % to 100 %"),
+            ("--queue 50pakets", queue),
         ] {
-            let error = args(&flags)
-                .err()
-                .unwrap_or_else(|| panic!("{flags:?} were taken"));
-            assert!(error.contains(says), "{flags:?}: {error}");
+            let taken = || panic!("{flags} were taken");
+            let error = args(flags).err().unwrap_or_else(taken);
+            assert!(error.contains(says), "{flags}: {error}");
         }
-        assert!(args(&["--rtt", "5 ms", "--delay", "1 ms"]).is_err());
-        assert!(args(&["--rate", "1 Mbit/s", "--trace", "f"]).is_err());
-        assert!(args(&["--wifi", "65 Mbit/s", "--reverse-rate", "1 Mbit/s"]).is_err());
-        assert!(args(&["--wifi", "65 Mbit/s", "--aqm", "codel"]).is_err());
-        let endless = path(&args(&["--aqm", "mark?threshold=1 bdp"]).expect("good flags"));
+        assert!(args("--rtt 5ms --delay 1ms").is_err());
+        assert!(args("--rate 1Mbit/s --trace f").is_err());
+        assert!(args("--wifi 65Mbit/s --reverse-rate 1Mbit/s").is_err());
+        assert!(args("--wifi 65Mbit/s --aqm codel").is_err());
+        let endless = path(&args("--aqm mark?threshold=1bdp").expect("good flags"));
         let error = endless.expect_err("no rate").to_string();
         assert!(
             error.starts_with("--aqm: a threshold in `bdp` needs"),
             "{error}"
         );
-        let missing = path(&args(&["--trace", "/no/such/file"]).expect("good flags"));
+        let missing = path(&args("--trace /no/such/file").expect("good flags"));
         assert!(
             missing
                 .expect_err("no file")

@@ -23,6 +23,14 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints a value as JSON on one line.
+pub fn json_line(value: &impl Serialize) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Prints a result in the form that the user chose.
 pub fn result<V: Serialize>(
     as_json: bool,

@@ -3,20 +3,20 @@
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
-use crate::send::{bar, exit_code, files, show_update};
+use crate::print;
+use crate::send::{bar, exit_code, show_update};
 use anyhow::Context;
-use jiff::Timestamp;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_transfer::service::Location;
-use whimbrel_transfer::wire::{Entry, Kind};
+use whimbrel_study::sent::got_text;
+use whimbrel_transfer::service::{Location, entry_json, entry_line};
 use whimbrel_transfer::{
     ClientOptions, Error, GetOptions, ListOptions, RemoveOptions, Retry, ServerAddress, get, list,
     printable, remove,
 };
-use whimbrel_units::{Bytes, Duration, Rate};
+use whimbrel_units::Duration;
 
 /// Get files and directories from a server
 ///
@@ -178,7 +178,7 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         if let Some(error) = &report.error {
             value["error"] = error.to_string().into();
         }
-        writeln!(io::stdout(), "{value}")?;
+        print::json_line(&value)?;
     }
     for (name, why) in &report.failures {
         writeln!(io::stderr(), "not stored: {name}: {why}").ok();
@@ -198,21 +198,7 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         return Ok(failed(error, &credentials));
     }
     if !args.json {
-        let (bytes, took) = (
-            Bytes::new(report.bytes),
-            Duration::from_secs_f64(report.seconds),
-        );
-        let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
-        let mut out = io::stdout().lock();
-        let got = report.files.saturating_sub(report.failures.len() as u64);
-        writeln!(out, "got {}: {bytes} in {took}, {rate}", files(got))?;
-        if report.resumed_bytes > 0 {
-            writeln!(
-                out,
-                "{} were here already",
-                Bytes::new(report.resumed_bytes)
-            )?;
-        }
+        print::text(got_text(&report))?;
     }
     Ok(ExitCode::from(u8::from(!report.failures.is_empty())))
 }
@@ -245,57 +231,6 @@ pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!listing.unread.is_empty())))
 }
 
-/// The name of an entry; a file that was asked for has its own.
-fn name(place: &Location, entry: &Entry) -> String {
-    match (&place.path, entry.path.is_empty()) {
-        (Some(path), true) => path.to_string(),
-        _ => printable(&entry.path),
-    }
-}
-
-fn entry_line(place: &Location, entry: &Entry) -> String {
-    let metadata = &entry.remote.metadata;
-    let (kind, after) = match metadata.kind {
-        Kind::Directory => ('d', "/".to_owned()),
-        Kind::Link => ('l', format!(" -> {}", printable(&entry.target))),
-        Kind::File => ('-', String::new()),
-        Kind::Other => ('?', String::new()),
-    };
-    let mode = metadata.mode.unwrap_or(0);
-    let bit = |n: u16, c: char| if mode >> n & 1 == 1 { c } else { '-' };
-    let bits = (0..9)
-        .rev()
-        .map(|n| bit(n, ['x', 'w', 'r'][usize::from(n % 3)]));
-    let mode: String = std::iter::once(kind).chain(bits).collect();
-    let size = Bytes::new(entry.remote.size).to_string();
-    let modified = metadata.modified.and_then(|time| {
-        let time = Timestamp::from_second(time.seconds).ok()?;
-        Some(time.strftime("%Y-%m-%d %H:%M").to_string())
-    });
-    let modified = modified.unwrap_or_else(|| "-".to_owned());
-    format!(
-        "{mode} {size:>10} {modified:>16} {}{after}",
-        name(place, entry)
-    )
-}
-
-fn entry_json(place: &Location, entry: &Entry) -> serde_json::Value {
-    let metadata = &entry.remote.metadata;
-    serde_json::json!({
-        "name": name(place, entry),
-        "kind": match metadata.kind {
-            Kind::File => "file",
-            Kind::Directory => "directory",
-            Kind::Link => "link",
-            Kind::Other => "other",
-        },
-        "bytes": entry.remote.size,
-        "mode": metadata.mode,
-        "modified_s": metadata.modified.map(|time| time.seconds),
-        "target": (metadata.kind == Kind::Link).then(|| printable(&entry.target)),
-    })
-}
-
 /// `whimbrel rm`.
 pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
     let Some(path) = args.place.path.clone() else {
@@ -313,19 +248,13 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
             credentials.accepted();
             if args.json {
                 let value = serde_json::json!({ "name": path.to_string(), "count": count });
-                writeln!(io::stdout(), "{value}")?;
-                return Ok(ExitCode::SUCCESS);
+                return print::json_line(&value);
             }
-            writeln!(
-                io::stdout(),
-                "removed {path}: {count} {}",
-                if count == 1 {
-                    "file or directory"
-                } else {
-                    "files and directories"
-                }
-            )?;
-            Ok(ExitCode::SUCCESS)
+            let what = match count {
+                1 => "file or directory",
+                _ => "files and directories",
+            };
+            print::text(format!("removed {path}: {count} {what}\n"))
         }
         Err(error) => Ok(failed(&error, &credentials)),
     }

@@ -4,14 +4,13 @@
 use crate::progress::Bar;
 use crate::rank::writable_cache;
 use crate::{atomic_file, print, provenance};
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_study::cache::{Cache, REPRODUCED};
-use whimbrel_study::reproduce::{self, Found, Plan, Request, list, text};
-use whimbrel_study::{Error, presets};
+use whimbrel_study::reproduce::{self, Plan, Request, list, text};
 
 /// Reproduce the papers' experiments
 ///
@@ -101,7 +100,7 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     };
     let found = request.find()?;
     if args.print_scenario {
-        return print_files(&found);
+        return print::text(text::files(&found)?);
     }
     if args.list {
         let cache = Cache::open(args.keep.as_deref(), REPRODUCED).ok();
@@ -153,37 +152,6 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
                 "Artifact: {}",
                 folder.join(reproduce::MANIFEST).display()
             )?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Prints the files, each with its path. Traces are long, so only their lengths are printed.
-fn print_files(
-    Found {
-        library,
-        experiments,
-    }: &Found,
-) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
-    let mut printed = Vec::new();
-    for experiment in experiments {
-        for file in library.files(experiment).map_err(Error::from)? {
-            if printed.contains(&file.path) {
-                continue;
-            }
-            let path = file.path.display();
-            if file.path.extension().is_some_and(|e| e == "toml") {
-                writeln!(out, "# {path}\n{}", file.text)?;
-                write!(out, "{}", presets::explain(&file.text)?)?;
-            } else {
-                writeln!(
-                    out,
-                    "# The trace {path} has {} lines",
-                    file.text.lines().count()
-                )?;
-            }
-            printed.push(file.path);
         }
     }
     Ok(ExitCode::SUCCESS)

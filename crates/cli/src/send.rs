@@ -2,11 +2,10 @@
 
 mod tree;
 
-pub use tree::files;
-
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, STOPPED};
 use crate::over_tcp::{self, TransportArgs};
+use crate::print;
 use crate::priority::priority;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -16,13 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_report::iperf3;
-use whimbrel_study::real::hindsight::Seen;
+use whimbrel_study::sent::{self, Sent};
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
-    BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, KeyExchange,
-    Measurement, Outcome, QlogFolder, Report, Retry, SendOptions, SendSource, ServerAddress,
-    Summary, TracePoint, Transport, TreeOptions, Update, transfer,
+    ClientOptions, DEFAULT_CONTROLLER, Error, Filter, Measurement, Outcome, QlogFolder, Report,
+    Retry, SendOptions, SendSource, ServerAddress, TreeOptions, Update, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -246,116 +243,25 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     credentials.accepted();
     if let Some((path, file)) = &mut trace {
         let points = summary.samples.as_deref().unwrap_or_default();
-        csv(&mut io::BufWriter::new(file), points)
+        sent::csv(&mut io::BufWriter::new(file), points)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if !with_samples {
         summary.samples = None;
     }
-    let mut out = io::stdout().lock();
-    if as_json {
-        let printed = Printed {
-            account: Account::of(&report, None),
-            intervals: report.result.as_ref().map(intervals).unwrap_or_default(),
-            summary: report.result.as_ref().ok(),
-            path: report
-                .result
-                .as_ref()
-                .ok()
-                .and_then(|s| Seen::of(&s.path_use())),
-        };
-        print_json(&mut out, &printed)?;
-    } else if let Ok(summary) = &report.result {
-        show(&mut out, summary, &report)?;
-        if let Some(seen) = Seen::of(&summary.path_use()) {
-            writeln!(out, "{}", whimbrel_report::fill(&seen.text(), " "))?;
-        }
+    match &report.result {
+        Ok(summary) if !as_json => print::text(sent::text(summary, &report)),
+        _ => print::json_line(&Sent::of(&report, None)),
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The JSON output.
-#[derive(serde::Serialize)]
-struct Printed<'a> {
-    #[serde(flatten)]
-    account: Account,
-    #[serde(flatten)]
-    summary: Option<&'a Summary>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<Seen>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    intervals: Vec<iperf3::Interval>,
-}
-
-/// What a transfer did, whether it failed or not.
-#[derive(serde::Serialize)]
-struct Account {
-    bytes: u64,
-    sent_bytes: u64,
-    resumed_bytes: u64,
-    retries: u32,
-    transport: Option<Transport>,
-    key_exchange: Option<KeyExchange>,
-    outcome: Outcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-impl Account {
-    fn of(report: &Report, error: Option<String>) -> Self {
-        Self {
-            bytes: report.bytes,
-            sent_bytes: report.sent_bytes,
-            resumed_bytes: report.resumed_bytes,
-            retries: report.retries,
-            transport: report.transport.clone(),
-            key_exchange: report.key_exchange,
-            outcome: report.outcome,
-            error,
-        }
-    }
-}
-
-fn print_json(out: &mut impl Write, printed: &Printed<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, printed).map_err(io::Error::from)?;
-    writeln!(out)
-}
-
-/// The intervals of the transfer, in iperf3's format.
-fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
-    let point = |sample: &IntervalSample| iperf3::Point {
-        at: sample.at,
-        bytes: sample.acknowledged.get(),
-        retransmits: sample.lost_packets,
-        state: Some(iperf3::State {
-            cwnd: sample.cwnd.get(),
-            rtt: sample.srtt,
-            rttvar: sample.rttvar,
-            pmtu: Some(sample.path_mtu.get()),
-        }),
-    };
-    iperf3::intervals_of(&iperf3::Stream {
-        flow: summary.name.clone(),
-        controller: summary.controller.clone(),
-        start: Duration::ZERO,
-        points: summary.intervals.iter().map(point).collect(),
-    })
 }
 
 /// Shows why a file was not sent, and what is known of it on the server.
 fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::Result<ExitCode> {
-    let account = |error: &Error| Account::of(&report, Some(error.to_string()));
     let Err(error) = &report.result else {
         return Ok(ExitCode::SUCCESS);
     };
     if as_json {
-        let printed = Printed {
-            account: account(error),
-            summary: None,
-            path: None,
-            intervals: Vec::new(),
-        };
-        print_json(&mut io::stdout().lock(), &printed)?;
+        print::json_line(&Sent::of(&report, Some(error)))?;
     }
     // A program that reads the JSON object gets one status for every failure.
     let code = if as_json { FAILED } else { exit_code(error) };
@@ -427,11 +333,6 @@ fn say(bar: &ProgressBar, text: String) {
     } else {
         bar.set_message(text);
     }
-}
-
-/// `1 interruption`, `2 interruptions`.
-fn interruptions(count: u32) -> String {
-    format!("{count} interruption{}", if count == 1 { "" } else { "s" })
 }
 
 /// 1st, 2nd, 3rd, 4th ...
@@ -593,98 +494,4 @@ pub fn bar() -> ProgressBar {
     bar.with_style(
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     )
-}
-
-fn show(out: &mut impl Write, s: &Summary, report: &Report) -> io::Result<()> {
-    let share = if s.sent_packets == 0 {
-        0.0
-    } else {
-        100.0 * s.lost_packets as f64 / s.sent_packets as f64
-    };
-    let took = Duration::from_secs_f64(s.seconds);
-    let goodput = Rate::from_bits_per_sec(s.goodput_bps as u64);
-    writeln!(
-        out,
-        "stored {}: {} in {took}, {goodput}",
-        s.name,
-        Bytes::new(s.bytes)
-    )?;
-    if report.resumed_bytes > 0 || report.retries > 0 {
-        writeln!(
-            out,
-            "{} were there already; {}",
-            Bytes::new(report.resumed_bytes),
-            interruptions(report.retries)
-        )?;
-    }
-    if s.transport != Transport::Quic {
-        writeln!(
-            out,
-            "{}: TLS over TCP, RTT {:.1} ms",
-            s.controller, s.rtt_ms
-        )?;
-        return writeln!(out, "BLAKE3 {}", s.blake3);
-    }
-    writeln!(
-        out,
-        "{}: cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)",
-        s.controller,
-        Bytes::new(s.cwnd_bytes),
-        s.rtt_ms,
-        s.min_rtt_ms,
-        s.lost_packets,
-        s.sent_packets,
-    )?;
-    write!(
-        out,
-        "{} episodes of loss, {} reductions of the window",
-        s.loss_episodes, s.reductions
-    )?;
-    match s.verdicts {
-        Some(v) => writeln!(
-            out,
-            "; decisions: congestion {}, random loss {}",
-            v.congestion, v.random
-        )?,
-        None => writeln!(out)?,
-    }
-    if let Some(b) = &s.bursts {
-        writeln!(out, "{}", bursts(b))?;
-    }
-    writeln!(out, "BLAKE3 {}", s.blake3)
-}
-
-/// What a controller that sends bursts measured and was granted.
-fn bursts(b: &BurstSummary) -> String {
-    let mut text = format!("{} bursts", b.reported);
-    if let Some(priority) = b.priority {
-        text += &format!(", priority {priority}");
-    }
-    let rate = |bps| Rate::from_bits_per_sec(bps);
-    text += &format!("; bandwidth {}", rate(b.bandwidth_bps));
-    if let Some(allocated) = b.allocated_bps {
-        text += &format!(", allocated {}", rate(allocated));
-    }
-    if let Some(fairness) = b.weighted_fairness {
-        text += &format!(", weighted fairness {fairness:.3}");
-    }
-    text
-}
-
-fn csv(out: &mut impl Write, points: &[TracePoint]) -> io::Result<()> {
-    writeln!(out, "t_s,cwnd_bytes,in_flight_bytes,rtt_ms,delivered_bytes")?;
-    for p in points {
-        let TracePoint {
-            t_s,
-            cwnd_bytes,
-            in_flight_bytes,
-            rtt_ms,
-            delivered_bytes,
-        } = p;
-        writeln!(
-            out,
-            "{t_s:.6},{cwnd_bytes},{in_flight_bytes},{rtt_ms:.3},{delivered_bytes}"
-        )?;
-    }
-    out.flush()
 }

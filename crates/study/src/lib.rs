@@ -32,6 +32,7 @@
 //! | [`presets`] | presets of scenarios, as text |
 //! | [`runs`] | runs of a scenario |
 //! | [`saved`] | results as files for other tools |
+//! | `sent` | what became of files that were sent |
 //! | `server_users` | the users of a file service, as a file lists them |
 //! | [`single_run`] | the one run of a scenario that has only one |
 //! | [`sweeps`] | sweeps that are played in parts |
@@ -71,6 +72,8 @@ pub mod recording;
 pub mod reproduce;
 pub mod runs;
 pub mod saved;
+#[cfg(feature = "real")]
+pub mod sent;
 #[cfg(feature = "real")]
 pub mod server_users;
 pub mod single_run;

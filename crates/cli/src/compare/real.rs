@@ -3,16 +3,14 @@
 
 use super::CompareArgs;
 use crate::atomic_file;
-use crate::failure::BadInput;
 use crate::{print, provenance};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::registry::CONTROLLERS;
-use whimbrel_net::Queue;
 use whimbrel_study::controllers::chosen;
 use whimbrel_study::real::text::{self, COMPARISON, table};
-use whimbrel_study::real::{Carrier, Length, Order, RUNS, Trial, page};
+use whimbrel_study::real::{Order, RUNS, Trial, on_both_carriers, page};
 
 /// The seed of the losses on the emulated path.
 const SEED: u64 = 1;
@@ -61,40 +59,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 fn trials(args: &CompareArgs) -> anyhow::Result<Vec<Trial>> {
     let path = args.path.path();
     path.only_one("--real has one path; write one value")?;
-    let time = &args.duration;
-    if time.value.is_zero() {
-        return Err(time.fail("must be above zero; write e.g. `10 s`").into());
-    }
-    let (Some(rate), Some(rtt)) = (path.rate.first(), path.rtt.first()) else {
-        return Err(BadInput::new("--real needs --rate and --rtt").into());
-    };
-    let controllers = chosen(
-        &args.controllers,
-        CONTROLLERS.iter().map(|entry| entry.name),
-    )?;
-    let both = controllers.into_iter().flat_map(|spec| {
-        [
-            (spec.value.clone(), Carrier::Quic),
-            (spec.value, Carrier::Tcp),
-        ]
-    });
-    let trial = |(controller, carrier)| Trial {
-        rate: rate.value,
-        rtt: rtt.value,
-        queue: path
-            .queue
-            .first()
-            .map_or(Queue::Bdp(1.0), |queue| queue.value),
-        loss: path.loss.first().map(|loss| loss.value).unwrap_or_default(),
-        outages: Vec::new(),
-        carrier,
-        controller,
-        length: Length::Time(time.value),
-        seed: SEED,
-        runs: RUNS,
-    };
-    Ok(both
-        .filter(|(spec, carrier)| carrier.carries(spec))
-        .map(trial)
-        .collect())
+    let all = CONTROLLERS.iter().map(|entry| entry.name);
+    let controllers = chosen(&args.controllers, all)?;
+    let controllers = controllers.into_iter().map(|spec| spec.value);
+    Ok(on_both_carriers(&path, &args.duration, SEED, controllers)?)
 }

@@ -2,11 +2,12 @@
 
 use super::{bar, exit_code, show_update};
 use crate::credentials::Credentials;
+use crate::print;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_study::real::hindsight::Seen;
-use whimbrel_transfer::{Outcome, TreeOptions, TreeReport, send_tree};
-use whimbrel_units::{Bytes, Duration, Rate};
+use whimbrel_study::sent::tree_text;
+use whimbrel_transfer::{Outcome, TreeOptions, send_tree};
 
 /// Lines about files that were left out, at most.
 const LINES: usize = 20;
@@ -42,7 +43,7 @@ pub fn run(
         if let Some(seen) = &seen {
             value["path"] = serde_json::to_value(seen)?;
         }
-        writeln!(io::stdout(), "{value}")?;
+        print::json_line(&value)?;
     }
     lines("left out", &report.skipped);
     lines("not stored", &report.failures);
@@ -55,21 +56,10 @@ pub fn run(
         return Ok(ExitCode::from(if as_json { 1 } else { exit_code(error) }));
     }
     if !as_json {
-        show(&report, dry_run)?;
-        if let Some(seen) = seen {
-            writeln!(io::stdout(), "{}", whimbrel_report::fill(&seen.text(), " "))?;
-        }
+        print::text(tree_text(&report, dry_run, seen.as_ref()))?;
     }
     let complete = dry_run || report.outcome == Outcome::Stored;
     Ok(ExitCode::from(u8::from(!complete)))
-}
-
-/// So many files, in words.
-pub fn files(count: u64) -> String {
-    match count {
-        1 => "1 file".to_owned(),
-        _ => format!("{count} files"),
-    }
 }
 
 fn lines(what: &str, files: &[(String, String)]) {
@@ -80,40 +70,4 @@ fn lines(what: &str, files: &[(String, String)]) {
     if files.len() > LINES {
         writeln!(out, "{what}: {} more; --json has all", files.len() - LINES).ok();
     }
-}
-
-fn show(report: &TreeReport, dry_run: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if dry_run {
-        for path in &report.would_send {
-            writeln!(out, "{path}")?;
-        }
-        let bytes = Bytes::new(report.sent_bytes);
-        return writeln!(
-            out,
-            "would send {} of {}: {bytes}",
-            report.sent_files,
-            files(report.files)
-        );
-    }
-    let (bytes, took) = (
-        Bytes::new(report.bytes),
-        Duration::from_secs_f64(report.seconds),
-    );
-    let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
-    writeln!(
-        out,
-        "stored {}: {bytes} in {took}, {rate}",
-        files(report.sent_files + report.unchanged_files)
-    )?;
-    if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
-        writeln!(
-            out,
-            "{} ({}) were there already; {}",
-            files(report.unchanged_files),
-            Bytes::new(report.resumed_bytes),
-            super::interruptions(report.retries)
-        )?;
-    }
-    Ok(())
 }

@@ -20,6 +20,7 @@ mod families;
 mod goal;
 mod optimizer;
 mod page;
+mod saved;
 mod search;
 mod shrink;
 mod space;
@@ -30,6 +31,7 @@ pub mod text;
 pub use explain::{lines, sentences};
 pub use families::{FAMILIES, Family};
 pub use goal::{Detail, Measured};
+pub use saved::{check_save, save};
 pub use space::{Case, Knob, Scale};
 
 use crate::{BadInput, Error, Observer};

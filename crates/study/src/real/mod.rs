@@ -43,14 +43,16 @@ pub use page::page;
 pub use path_table::path_table;
 pub use transfer::{Measurement, PathQuality, Progress, Sample};
 
+use crate::path::Path;
 use crate::prediction::{Prediction, Transfer as Predicted};
-use crate::{Error, Observer};
+use crate::{BadInput, Error, Observer};
 use load::Meter;
 use std::ops::ControlFlow;
 use transfer::{Stage, Transfer};
 use whimbrel_cc::Spec;
 use whimbrel_link::PathSpec;
 use whimbrel_net::{Outage, Queue};
+use whimbrel_sim::scenario::Written;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Usual number of simulated runs of a trial.
@@ -222,6 +224,42 @@ impl Row {
     pub fn has_failed(&self) -> bool {
         self.allowed && self.measured.is_err()
     }
+}
+
+/// A trial of about this length on one path for each algorithm and each carrier that carries it.
+///
+/// # Errors
+/// If the path has no rate or RTT, or the length is zero.
+pub fn on_both_carriers(
+    path: &Path,
+    time: &Written<Duration>,
+    seed: u64,
+    controllers: impl IntoIterator<Item = Spec>,
+) -> Result<Vec<Trial>, Error> {
+    if time.value.is_zero() {
+        return Err(time.fail("must be above zero; write e.g. `10 s`").into());
+    }
+    let (Some(rate), Some(rtt)) = (path.rate.first(), path.rtt.first()) else {
+        return Err(BadInput::new("--real needs --rate and --rtt").into());
+    };
+    let (queue, loss) = (path.queue.first(), path.loss.first());
+    let trial = |(controller, carrier)| Trial {
+        rate: rate.value,
+        rtt: rtt.value,
+        queue: queue.map_or(Queue::Bdp(1.0), |queue| queue.value),
+        loss: loss.map(|loss| loss.value).unwrap_or_default(),
+        outages: Vec::new(),
+        carrier,
+        controller,
+        length: Length::Time(time.value),
+        seed,
+        runs: RUNS,
+    };
+    let both = controllers
+        .into_iter()
+        .flat_map(|spec| [(spec.clone(), Carrier::Quic), (spec, Carrier::Tcp)]);
+    let carried = both.filter(|(spec, carrier)| carrier.carries(spec));
+    Ok(carried.map(trial).collect())
 }
 
 /// When transfers run.

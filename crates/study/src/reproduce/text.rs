@@ -1,7 +1,8 @@
 //! The results as text.
 
-use super::{ExperimentResult, by_paper, duration, paper_title, rows, when};
+use super::{ExperimentResult, Found, by_paper, duration, paper_title, rows, when};
 use crate::emphasis::{self, bold, dim};
+use crate::{Error, presets};
 use anstyle::AnsiColor;
 use whimbrel_cc::Spec;
 use whimbrel_experiment::{Asks, ClaimVerdict, Count};
@@ -41,6 +42,31 @@ pub fn experiment(result: &ExperimentResult<'_>) -> String {
         result.reason,
         dim(&format!("({seconds}{cached})")),
     )
+}
+
+/// The files of experiments, each once and with its path. Traces are long, so only their lengths
+/// are there.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn files(found: &Found) -> Result<String, Error> {
+    let (mut text, mut shown) = (String::new(), Vec::new());
+    for experiment in &found.experiments {
+        for file in found.library.files(experiment)? {
+            if shown.contains(&file.path) {
+                continue;
+            }
+            let path = file.path.display();
+            if file.path.extension().is_some_and(|e| e == "toml") {
+                text += &format!("# {path}\n{}\n{}", file.text, presets::explain(&file.text)?);
+            } else {
+                let lines = file.text.lines().count();
+                text += &format!("# The trace {path} has {lines} lines\n");
+            }
+            shown.push(file.path);
+        }
+    }
+    Ok(text)
 }
 
 /// What follows the results: for one experiment the next commands, for several a summary.

@@ -1,0 +1,233 @@
+//! What became of files that were sent, as text, as JSON and as a curve.
+
+use crate::real::hindsight::Seen;
+use serde::Serialize;
+use std::io::{self, Write};
+use whimbrel_report::{fill, iperf3};
+use whimbrel_transfer::{
+    BurstSummary, Error, GetReport, IntervalSample, KeyExchange, Outcome, Report, Summary,
+    TracePoint, Transport, TreeReport,
+};
+use whimbrel_units::{Bytes, Duration, Rate};
+
+/// Everything about the transfer of a file, in base units.
+#[derive(Serialize)]
+pub struct Sent<'a> {
+    #[serde(flatten)]
+    account: Account,
+    #[serde(flatten)]
+    summary: Option<&'a Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Seen>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    intervals: Vec<iperf3::Interval>,
+}
+
+/// What a transfer did, whether it failed or not.
+#[derive(Serialize)]
+struct Account {
+    bytes: u64,
+    sent_bytes: u64,
+    resumed_bytes: u64,
+    retries: u32,
+    transport: Option<Transport>,
+    key_exchange: Option<KeyExchange>,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Account {
+    fn of(report: &Report, error: Option<String>) -> Self {
+        Self {
+            bytes: report.bytes,
+            sent_bytes: report.sent_bytes,
+            resumed_bytes: report.resumed_bytes,
+            retries: report.retries,
+            transport: report.transport.clone(),
+            key_exchange: report.key_exchange,
+            outcome: report.outcome,
+            error,
+        }
+    }
+}
+
+impl<'a> Sent<'a> {
+    /// Of a transfer; `error`: why it failed.
+    pub fn of(report: &'a Report, error: Option<&Error>) -> Self {
+        let summary = report.result.as_ref().ok();
+        Self {
+            account: Account::of(report, error.map(Error::to_string)),
+            summary,
+            path: summary.and_then(|summary| Seen::of(&summary.path_use())),
+            intervals: summary.map(intervals).unwrap_or_default(),
+        }
+    }
+}
+
+/// The intervals of the transfer, in iperf3's format.
+fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
+    let point = |sample: &IntervalSample| iperf3::Point {
+        at: sample.at,
+        bytes: sample.acknowledged.get(),
+        retransmits: sample.lost_packets,
+        state: Some(iperf3::State {
+            cwnd: sample.cwnd.get(),
+            rtt: sample.srtt,
+            rttvar: sample.rttvar,
+            pmtu: Some(sample.path_mtu.get()),
+        }),
+    };
+    iperf3::intervals_of(&iperf3::Stream {
+        flow: summary.name.clone(),
+        controller: summary.controller.clone(),
+        start: Duration::ZERO,
+        points: summary.intervals.iter().map(point).collect(),
+    })
+}
+
+/// So many files, in words.
+pub fn files(count: u64) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        _ => format!("{count} files"),
+    }
+}
+
+/// `1 interruption`, `2 interruptions`.
+fn interruptions(count: u32) -> String {
+    format!("{count} interruption{}", if count == 1 { "" } else { "s" })
+}
+
+/// What became of a file that is stored.
+pub fn text(s: &Summary, report: &Report) -> String {
+    let took = Duration::from_secs_f64(s.seconds);
+    let goodput = Rate::from_bits_per_sec(s.goodput_bps as u64);
+    let bytes = Bytes::new(s.bytes);
+    let mut text = format!("stored {}: {bytes} in {took}, {goodput}\n", s.name);
+    if report.resumed_bytes > 0 || report.retries > 0 {
+        let (resumed, retries) = (Bytes::new(report.resumed_bytes), report.retries);
+        text += &format!("{resumed} were there already; {}\n", interruptions(retries));
+    }
+    text += &format!("{}: ", s.controller);
+    text += &match s.transport {
+        Transport::Quic => over_quic(s),
+        _ => format!("TLS over TCP, RTT {:.1} ms\n", s.rtt_ms),
+    };
+    text += &format!("BLAKE3 {}\n", s.blake3);
+    text + &hindsight(Seen::of(&s.path_use()).as_ref())
+}
+
+/// What the controller did and saw.
+fn over_quic(s: &Summary) -> String {
+    let share = 100.0 * s.lost_packets as f64 / s.sent_packets.max(1) as f64;
+    let mut text = format!(
+        "cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)\n\
+         {} episodes of loss, {} reductions of the window",
+        Bytes::new(s.cwnd_bytes),
+        s.rtt_ms,
+        s.min_rtt_ms,
+        s.lost_packets,
+        s.sent_packets,
+        s.loss_episodes,
+        s.reductions
+    );
+    if let Some(v) = s.verdicts {
+        let (congestion, random) = (v.congestion, v.random);
+        text += &format!("; decisions: congestion {congestion}, random loss {random}");
+    }
+    text += "\n";
+    if let Some(b) = &s.bursts {
+        text += &format!("{}\n", bursts(b));
+    }
+    text
+}
+
+/// Which algorithm would have been faster; empty if that is not known.
+fn hindsight(seen: Option<&Seen>) -> String {
+    seen.map_or(String::new(), |seen| fill(&seen.text(), " ") + "\n")
+}
+
+/// What became of the files of a tree; `seen`: what the transfer saw of its path.
+pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> String {
+    if dry_run {
+        let paths: String = report
+            .would_send
+            .iter()
+            .map(|path| format!("{path}\n"))
+            .collect();
+        let (some, all) = (report.sent_files, files(report.files));
+        let bytes = Bytes::new(report.sent_bytes);
+        return format!("{paths}would send {some} of {all}: {bytes}\n");
+    }
+    let took = Duration::from_secs_f64(report.seconds);
+    let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
+    let (stored, bytes) = (
+        files(report.sent_files + report.unchanged_files),
+        Bytes::new(report.bytes),
+    );
+    let mut text = format!("stored {stored}: {bytes} in {took}, {rate}\n");
+    if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
+        let (unchanged, resumed) = (
+            files(report.unchanged_files),
+            Bytes::new(report.resumed_bytes),
+        );
+        let retries = interruptions(report.retries);
+        text += &format!("{unchanged} ({resumed}) were there already; {retries}\n");
+    }
+    text + &hindsight(seen)
+}
+
+/// What became of files that were fetched.
+pub fn got_text(report: &GetReport) -> String {
+    let (bytes, took) = (
+        Bytes::new(report.bytes),
+        Duration::from_secs_f64(report.seconds),
+    );
+    let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
+    let got = files(report.files.saturating_sub(report.failures.len() as u64));
+    let resumed = match Bytes::new(report.resumed_bytes) {
+        Bytes::ZERO => String::new(),
+        resumed => format!("{resumed} were here already\n"),
+    };
+    format!("got {got}: {bytes} in {took}, {rate}\n{resumed}")
+}
+
+/// What a controller that sends bursts measured and was granted.
+fn bursts(b: &BurstSummary) -> String {
+    let mut text = format!("{} bursts", b.reported);
+    if let Some(priority) = b.priority {
+        text += &format!(", priority {priority}");
+    }
+    let rate = |bps| Rate::from_bits_per_sec(bps);
+    text += &format!("; bandwidth {}", rate(b.bandwidth_bps));
+    if let Some(allocated) = b.allocated_bps {
+        text += &format!(", allocated {}", rate(allocated));
+    }
+    if let Some(fairness) = b.weighted_fairness {
+        text += &format!(", weighted fairness {fairness:.3}");
+    }
+    text
+}
+
+/// Writes the curve of a transfer as CSV.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn csv(out: &mut impl Write, points: &[TracePoint]) -> io::Result<()> {
+    writeln!(out, "t_s,cwnd_bytes,in_flight_bytes,rtt_ms,delivered_bytes")?;
+    for p in points {
+        let TracePoint {
+            t_s,
+            cwnd_bytes,
+            in_flight_bytes,
+            rtt_ms,
+            delivered_bytes,
+        } = p;
+        writeln!(
+            out,
+            "{t_s:.6},{cwnd_bytes},{in_flight_bytes},{rtt_ms:.3},{delivered_bytes}"
+        )?;
+    }
+    out.flush()
+}
