@@ -10,7 +10,7 @@ VENV := target/venv
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bpf clean
-.PHONY: soak bench-connections
+.PHONY: soak bench-connections world attacks
 .PHONY: python test-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
@@ -199,6 +199,18 @@ bench-transfers: build
 ## Transfers under faults for two hours; the server must not grow.
 soak: build
 	bench/soak.py --whimbrel $(WHIMBREL)
+
+## Lives of the storage on a simulated disk, with faults and crashes from seeds (docs/limits.md).
+## SEEDS is a number of lives or FROM..TO; a failure prints the command that repeats it.
+SEEDS ?= 5000
+world: | cargo
+	WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) cargo test --locked \
+	  -p whimbrel-transfer --lib world -- --nocapture
+
+## The memory of a server under attacks by clients, as docs/limits.md states it.
+attacks: build
+	cargo build --locked --release -p whimbrel-transfer --example attack
+	bench/attacks.py --whimbrel $(WHIMBREL) --attack target/release/examples/attack
 
 ## What a server uses with 1,000 connections.
 bench-connections: build

@@ -8,6 +8,7 @@
 use blake3::hazmat::{
     ChainingValue, HasherExt, Mode, left_subtree_len, merge_subtrees_non_root, merge_subtrees_root,
 };
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The size of a block and of the largest chunk on a stream, as power of two.
@@ -83,7 +84,8 @@ pub(crate) fn hash_subtree(size: u64, range: &Range<u64>, data: &[u8]) -> Chaini
 #[derive(Debug, Clone)]
 pub(crate) struct BlockHashes {
     size: u64,
-    known: Vec<Option<ChainingValue>>,
+    /// By their index. A peer may send the last block of the largest file first.
+    known: BTreeMap<u64, ChainingValue>,
 }
 
 impl BlockHashes {
@@ -91,7 +93,7 @@ impl BlockHashes {
     pub fn new(size: u64) -> Self {
         Self {
             size,
-            known: Vec::new(),
+            known: BTreeMap::new(),
         }
     }
 
@@ -112,19 +114,16 @@ impl BlockHashes {
 
     /// The hash of block `index`.
     pub fn get(&self, index: u64) -> Option<&ChainingValue> {
-        self.known.get(index as usize)?.as_ref()
+        self.known.get(&index)
     }
 
     /// Sets or forgets the hash of block `index`.
     pub fn set(&mut self, index: u64, hash: Option<ChainingValue>) {
-        if index >= self.count() {
-            return;
+        match hash {
+            Some(hash) if index < self.count() => drop(self.known.insert(index, hash)),
+            Some(_) => {}
+            None => drop(self.known.remove(&index)),
         }
-        let index = index as usize;
-        if self.known.len() <= index {
-            self.known.resize(index + 1, None);
-        }
-        self.known[index] = hash;
     }
 
     /// The first unknown block at or after `from`.
@@ -140,7 +139,7 @@ impl BlockHashes {
         let (small, large) = (size.min(self.size), size.max(self.size));
         // A file of one block has the root's hash there.
         let kept = if small <= CHUNK { 0 } else { small / CHUNK };
-        self.known.truncate(kept as usize);
+        drop(self.known.split_off(&kept));
         debug_assert!(kept <= large);
         self.size = size;
     }

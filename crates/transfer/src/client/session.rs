@@ -131,7 +131,10 @@ impl ClientSession {
             (Error::Lost(_), Some(reason)) if close::is(&reason, close::STOPPING) => {
                 Error::refused(Reason::Stopping, "the server was stopped")
             }
-            (Error::Lost(_), Some(reason)) => close::lost(reason),
+            (Error::Lost(_), Some(reason)) => match close::words(&reason, close::TOKEN) {
+                Some(words) => Error::refused(Reason::Token, words),
+                None => close::lost(reason),
+            },
             (error, _) => error,
         }
     }

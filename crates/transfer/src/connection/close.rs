@@ -8,7 +8,7 @@ use noq_proto::{ConnectionError, TransportErrorCode};
 pub const DONE: u32 = 0;
 /// The peer violated the protocol.
 pub const PROTOCOL: u32 = 1;
-/// The token was wrong.
+/// The token was wrong, or is not valid any more.
 pub const TOKEN: u32 = 2;
 /// The server is stopping.
 pub const STOPPING: u32 = 3;
@@ -42,6 +42,19 @@ pub(crate) fn text(reason: &ConnectionError) -> String {
             wire::Refusal::new(wire::Reason::Internal, error.reason.clone()).text
         }
         other => wire::Refusal::new(wire::Reason::Internal, other.to_string()).text,
+    }
+}
+
+/// What the peer said when it closed the connection with this code, if it said anything.
+pub(crate) fn words(reason: &ConnectionError, code: u32) -> Option<String> {
+    match reason {
+        ConnectionError::ApplicationClosed(closed)
+            if is(reason, code) && !closed.reason.is_empty() =>
+        {
+            let text = String::from_utf8_lossy(&closed.reason).into_owned();
+            Some(wire::Refusal::new(wire::Reason::Token, text).text)
+        }
+        _ => None,
     }
 }
 

@@ -179,7 +179,7 @@ fn hash(partial: &Partial, pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &H
 
 /// The hashes of `count` subtrees of 2^`log` bytes from `first`, read from the file. Remembers the
 /// blocks' hashes. Ends with the file.
-pub(super) fn compare(
+pub(crate) fn compare(
     partial: &Partial,
     hashes: &Hashes,
     log: u8,
@@ -229,7 +229,7 @@ fn read_hash(partial: &Partial, size: u64, range: &Range<u64>) -> Result<Chainin
 }
 
 /// The hash of the file of `size` bytes. Blocks that are unknown are read.
-pub(super) fn root(
+pub(crate) fn root(
     partial: &Partial,
     size: u64,
     hashes: &Hashes,

@@ -21,6 +21,8 @@ use crate::ranges::RangeSet;
 use crate::storage::Partial;
 use crate::wire::{Finish, Message, Reason};
 use disk::Disk;
+#[cfg(test)]
+pub(crate) use disk::{compare, root};
 pub(crate) use pack::read_pack;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -12,7 +12,7 @@ use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::{Received, Receiver};
 use crate::path::RemotePath;
-use crate::storage::{ENTRY, Found, Lock, Partial, busy, hash_file};
+use crate::storage::{ENTRY, Found, Lock, Partial, busy};
 use crate::wire::{FileTime, Kind, Message, Put, Reason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -229,13 +229,10 @@ impl Session {
             };
             let (storage, path, cancel) = (storage.clone(), path.clone(), Cancel::default());
             let _end = cancel.on_drop();
-            let hashing = move || hash_file(&storage.open_file(&path)?, found.size, &cancel);
-            let hash = blocking(hashing).await?;
-            if finish.size == found.size && hash == finish.hash {
-                return Ok(Some(Received {
-                    size: found.size,
-                    hash,
-                }));
+            let (size, hash) = (found.size, finish.hash);
+            let comparing = move || storage.has(&path, size, hash, &cancel);
+            if finish.size == size && blocking(comparing).await? {
+                return Ok(Some(Received { size, hash }));
             }
         }
         if storage.overwrites() {

@@ -18,9 +18,10 @@ use crate::error::Error;
 use crate::storage::{Side, Storage, StorageOptions};
 use noq_proto::{ServerConfig, VarInt};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{self, Endpoint};
@@ -114,7 +115,7 @@ impl Server {
             })?;
         let shared = Arc::new(Shared {
             storage,
-            users: RwLock::new(Arc::new(users)),
+            users: watch::Sender::new(Arc::new(users)),
             limits,
             strangers: Mutex::default(),
             counts: Counters::default(),
@@ -146,14 +147,10 @@ impl Server {
         })
     }
 
-    /// Replaces the users. Connections that are open keep the rights that they had.
+    /// Replaces the users. Connections whose token is not valid any more, or permits something
+    /// else, end at once; those of other users go on.
     pub fn set_users(&self, users: Users) {
-        let mut present = self
-            .shared
-            .users
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *present = Arc::new(users);
+        self.shared.users.send_replace(Arc::new(users));
     }
 
     /// What the server has counted.

@@ -9,19 +9,23 @@ use crate::connection::routes::Routes;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::storage::Storage;
+use crate::token::TokenHash;
 use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
 use noq_proto::VarInt;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep_until, timeout, timeout_at};
+use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
 
 /// Time for an answer to arrive, before the operator learns of the event.
 const ANSWER: Duration = Duration::from_secs(5);
+/// After this time at the latest the clock is read again: it may have been set.
+const CLOCK: Duration = Duration::from_secs(60);
 
 /// The connection of one client.
 #[derive(Clone)]
@@ -36,6 +40,7 @@ pub(super) struct Peer {
 #[derive(Clone)]
 pub(super) struct Client {
     pub user: Arc<User>,
+    pub token: TokenHash,
     pub storage: Storage,
 }
 
@@ -87,6 +92,8 @@ impl Peer {
         let mut client = Some(client);
         let mut request_timeout: Duration = limits.handshake.into();
         let mut left = false;
+        let revoked = self.revoked(authenticated.clone());
+        tokio::pin!(revoked);
         loop {
             tokio::select! {
                 stream = connection.accept_bi() => {
@@ -137,6 +144,15 @@ impl Peer {
                         connection.close(VarInt::from_u32(close::IDLE), reason);
                         break;
                     }
+                }
+                (user, code, text) = &mut revoked => {
+                    connection.close(VarInt::from_u32(code), text.as_bytes());
+                    (self.on_event)(Event::Failed {
+                        peer: RemoteUser { address: self.address, user: Some(user) },
+                        name: None,
+                        error: Error::refused(Reason::Token, text),
+                    });
+                    break;
                 }
                 () = tokio::time::sleep(request_timeout), if requests.is_empty() => {
                     connection.close(VarInt::from_u32(close::IDLE), b"no request arrived");
@@ -216,7 +232,40 @@ impl Peer {
         }
         let storage = self.shared.storage_of(&user)?;
         self.slot.admit(&user.name)?;
-        Ok(Client { user, storage })
+        Ok(Client {
+            user,
+            token: token.hash(),
+            storage,
+        })
+    }
+
+    /// Waits until the client's token is not valid any more, or permits something else than when
+    /// it was shown. Returns the user's name, and code and reason for the client.
+    async fn revoked(&self, authenticated: Authenticated) -> (String, u32, &'static str) {
+        let Some(client) = wait_for(authenticated).await else {
+            return pending().await;
+        };
+        let mut users = self.shared.users.subscribe();
+        let (code, text) = loop {
+            let now = SystemTime::now();
+            let found = users.borrow_and_update().find(&client.token, now);
+            let end = match found {
+                Err(denied) => break (close::TOKEN, denied.text()),
+                Ok((user, _)) if !user.may_the_same(&client.user) => {
+                    // The client connects again.
+                    break (close::IDLE, "what this token permits has changed");
+                }
+                Ok((_, end)) => end,
+            };
+            let left = end.map_or(CLOCK, |end| end.duration_since(now).unwrap_or_default());
+            tokio::select! {
+                changed = users.changed() => if changed.is_err() {
+                    return pending().await;
+                },
+                () = sleep(left.min(CLOCK)), if end.is_some() => {}
+            }
+        };
+        (client.user.name.clone(), code, text)
     }
 
     /// Sends a refusal, and waits until it has arrived.

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::storage::Storage;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use tokio::sync::oneshot;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{oneshot, watch};
 use whimbrel_quic::SharedNode;
 
 /// What a server does with an event.
@@ -24,7 +24,8 @@ pub(super) type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
 /// What all connections of a server share.
 pub(super) struct Shared {
     pub storage: Storage,
-    pub users: RwLock<Arc<Users>>,
+    /// Watched by the connections of users.
+    pub users: watch::Sender<Arc<Users>>,
     pub limits: Limits,
     pub strangers: Mutex<Strangers<oneshot::Sender<()>>>,
     pub counts: Counters,
@@ -71,7 +72,7 @@ impl Shared {
     }
 
     pub fn users(&self) -> Arc<Users> {
-        Arc::clone(&self.users.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.users.borrow())
     }
 
     pub fn strangers(&self) -> MutexGuard<'_, Strangers<oneshot::Sender<()>>> {

@@ -135,6 +135,8 @@ impl Session {
         let mut seen = RangeSet::default();
         let mut packed = 0u64;
         let mut finish: Option<Finish> = None;
+        // Files that are not sent because they are there.
+        let mut found = false;
         loop {
             if let Some(finish) = finish
                 && packed >= finish.chunks
@@ -144,6 +146,10 @@ impl Session {
                     committer.await.map_err(|_| Error::Stopped)?;
                 }
                 drop((written, checker));
+                if found {
+                    let storage = self.client.storage.clone();
+                    blocking(move || storage.flush()).await?;
+                }
                 return Ok(finish);
             }
             tokio::select! {
@@ -170,6 +176,7 @@ impl Session {
                 Some(done) = packs.join_next() => done.map_err(|_| Error::Stopped)??,
                 Some(message) = answer.recv() => {
                     packed += u64::from(matches!(message, Message::Packed { .. }));
+                    found |= matches!(&message, Message::Need { needed } if needed.contains(&false));
                     framing::write(send, &message).await?;
                 }
                 message = control.next(), if finish.is_none() => match message? {

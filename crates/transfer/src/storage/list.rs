@@ -3,11 +3,12 @@
 use super::partial::is_partial;
 use super::resolve::open_directory;
 use super::stage::is_stage;
+use super::system::unlinkat;
 use super::{ENTRY, Found, Storage};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Entry, Kind, Reason, Refusal, Remote, Unread};
-use rustix::fs::{AtFlags, Dir, readlinkat, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, readlinkat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;

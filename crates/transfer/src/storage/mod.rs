@@ -10,12 +10,16 @@
 //! | `stage` | many small files, written and synchronized together |
 //! | `list` | listing and removing |
 //! | `space` | how much of the disk may be used |
+//! | `system` | the calls that change the disk |
 
 mod list;
 mod partial;
 mod resolve;
 mod space;
 mod stage;
+mod system;
+#[cfg(test)]
+mod world;
 
 pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
@@ -32,13 +36,14 @@ use crate::path::RESERVED;
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Reason};
-use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, statat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use system::{openat, unlinkat};
 
 /// At which end of a connection a directory is. Only messages differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +143,14 @@ impl Storage {
             let outside = || std::io::Error::other("it leads out of the server's directory");
             inside.then_some(()).ok_or_else(outside)
         };
-        create().map_err(Error::file(&path, "use this directory of a user"))?;
+        let named = || {
+            let mut above = directory.ancestors().skip(1);
+            above.try_for_each(|above| File::open(self.path.join(above))?.sync_all())
+        };
+        // What is stored in it is only as sure as its name.
+        create()
+            .and_then(|()| named())
+            .map_err(Error::file(&path, "use this directory of a user"))?;
         Self::open(&path, self.options)
     }
 
@@ -239,6 +251,30 @@ impl Storage {
             }
         };
         Error::refused(Reason::Exists, text)
+    }
+
+    /// Whether the file at a path has this content. If it has, it is on disk from now on: whoever
+    /// stored it may have been killed before it was.
+    pub fn has(
+        &self,
+        path: &RemotePath,
+        size: u64,
+        hash: blake3::Hash,
+        cancel: &Cancel,
+    ) -> Result<bool, Error> {
+        let file = self.open_file(path)?;
+        if hash_file(&file, size, cancel)? != hash {
+            return Ok(false);
+        }
+        system::fsync(&file).map_err(self.failed(path, "flush to disk"))?;
+        self.flush_names(path)?;
+        Ok(true)
+    }
+
+    /// Flushes everything on the disk, also what others have written: files that were found to be
+    /// there already.
+    pub fn flush(&self) -> Result<(), Error> {
+        system::syncfs(&*self.root).map_err(|e| Error::file(&self.path, "flush to disk")(e.into()))
     }
 
     fn failed(&self, path: &RemotePath, what: &'static str) -> impl FnOnce(Errno) -> Error {

@@ -5,6 +5,9 @@
 //! be kept in step with it. It is locked while a transfer uses it.
 
 use super::resolve::set_attributes;
+use super::system::{
+    fsync, linkat, openat, renameat, renameat_with, set_len, unlinkat, write_all_at,
+};
 use super::{Storage, is_own_name, is_same, own_name};
 use crate::blocks::FINE_LOG;
 use crate::error::Error;
@@ -13,7 +16,7 @@ use crate::ranges::RangeSet;
 use crate::wire::{MAX_LIST, Metadata, Reason};
 use rustix::fs::{
     AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, fchmod,
-    flock, fsync, futimens, linkat, openat, renameat, renameat_with, seek, unlinkat,
+    flock, futimens, seek,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -86,6 +89,12 @@ impl Storage {
             if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
                 return Ok(Lock::Taken);
             }
+            if metadata.nlink() > 1 {
+                // A stored file, whose transfer ended before it removed this name. It must not be
+                // changed.
+                unlinkat(&*self.root, &*name, AtFlags::empty()).map_err(failed("remove"))?;
+                continue;
+            }
             if is_same(&self.root, &name, metadata.ino()) {
                 return Ok(Lock::Ours(Partial {
                     storage: self.clone(),
@@ -109,9 +118,7 @@ impl Partial {
 
     /// Sets the length; new bytes are zero and take no space.
     pub fn set_len(&self, size: u64) -> Result<(), Error> {
-        self.file
-            .set_len(size)
-            .map_err(Error::file(&self.path, "set the length of"))
+        set_len(&self.file, size).map_err(Error::file(&self.path, "set the length of"))
     }
 
     /// The ranges with data, in whole parts of 64 KiB or up to the end, at most 1024. Zeros may be
@@ -149,9 +156,7 @@ impl Partial {
         } else {
             self.unchecked.fetch_sub(length, Ordering::Relaxed);
         }
-        self.file
-            .write_all_at(data, offset)
-            .map_err(Error::file(&self.path, "write"))
+        write_all_at(&self.file, data, offset).map_err(Error::file(&self.path, "write"))
     }
 
     /// Reads exactly `into` from `offset`.
@@ -175,12 +180,17 @@ impl Partial {
         set_attributes(&self.file, &metadata.attributes).map_err(failed("set attributes of"))?;
         fchmod(&self.file, Mode::from_raw_mode(mode.into())).map_err(failed("set the mode of"))?;
         set_modified(&self.file, metadata).map_err(failed("set the time of"))?;
-        fsync(&self.file).map_err(failed("flush to disk"))?;
+        if let Err(e) = fsync(&self.file) {
+            // The system has given up what it could not write, and the next `fsync` succeeds
+            // without it: only what is sent again is sure to be on disk.
+            self.remove();
+            return Err(failed("flush to disk")(e));
+        }
         self.rename(&parent, path).map_err(|e| match e {
             Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY => storage.exists_error(path),
             e => storage.failed(path, "rename the file to this")(e),
         })?;
-        fsync(&*parent).map_err(storage.failed(path, "flush the directory of"))
+        storage.flush_names(path)
     }
 
     fn rename(&self, parent: &File, path: &RemotePath) -> Result<(), Errno> {

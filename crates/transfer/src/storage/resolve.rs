@@ -1,12 +1,13 @@
 //! From a path to the file descriptor of its directory, one component at a time.
 
 use super::Storage;
+use super::system::{fsync, mkdirat, openat};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Attribute, FileTime, Kind, MAX_ATTRIBUTES, MAX_VALUE, Metadata, Reason};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, fsync, lgetxattr,
-    llistxattr, mkdirat, openat, statat,
+    AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr,
+    statat,
 };
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -110,6 +111,20 @@ impl Storage {
             };
         }
         Ok(Some(directory))
+    }
+
+    /// Flushes the name of a file, and those of the directories above it, to disk: they may be new,
+    /// and whoever made them may have been killed before it flushed them.
+    pub(super) fn flush_names(&self, path: &RemotePath) -> Result<(), Error> {
+        let failed = || self.failed(path, "flush the directory of");
+        let mut directory = Arc::clone(&self.root);
+        let mut above = path.components();
+        above.next_back();
+        for name in above {
+            fsync(&*directory).map_err(failed())?;
+            directory = Arc::new(open_directory(&directory, name).map_err(failed())?);
+        }
+        fsync(&*directory).map_err(failed())
     }
 
     fn create_directory(&self, parent: &File, name: &OsStr) -> Result<File, Errno> {

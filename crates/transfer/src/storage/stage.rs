@@ -5,20 +5,22 @@
 
 use super::partial::set_modified;
 use super::resolve::{open_directory, set_attributes};
+use super::system::{
+    fsync, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs, unlinkat, write_all,
+};
 use super::{ENTRY, Found, Storage, is_own_name, random_name};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Kind, Metadata, PackEntry, Reason};
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, flock, fsync, linkat,
-    mkdirat, openat, openat2, readlinkat, renameat, renameat_with, statat, symlinkat, syncfs,
-    unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, flock, openat2,
+    readlinkat, statat,
 };
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -199,10 +201,9 @@ impl Stage {
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&self.directory, &*name, flags, Mode::from_raw_mode(0o600));
-        let mut file = File::from(file.map_err(self.storage.failed(path, "create"))?);
+        let file = File::from(file.map_err(self.storage.failed(path, "create"))?);
         let shown = self.storage.shown(path);
-        file.write_all(&entry.content)
-            .map_err(Error::file(&shown, "write"))?;
+        write_all(&file, &entry.content).map_err(Error::file(&shown, "write"))?;
         let mode = self.storage.mode_for(replaced, entry.metadata.mode);
         set_attributes(&file, &entry.metadata.attributes)
             .and_then(|()| fchmod(&file, Mode::from_raw_mode(mode.into())))

@@ -5,11 +5,15 @@ use futures::future::join_all;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::sleep;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, TokenEntry, User, Users};
 use whimbrel_transfer::{
-    Error, GetOptions, Limits, Outcome, Reason, RemotePath, SendOptions, SendSource, ServeOptions,
-    Token, get,
+    Error, GetOptions, Limits, Outcome, Progress, Reason, RemotePath, SendOptions, SendSource,
+    ServeOptions, Token, get,
 };
 
 const ALL: Rights = Rights {
@@ -57,6 +61,61 @@ fn reason(error: &Error) -> Option<Reason> {
 
 fn name(text: &str) -> RemotePath {
     RemotePath::new(text.as_bytes()).expect("a name")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_token_ends_its_transfer_at_once_and_no_other() {
+    let scratch = ScratchDirectory::new();
+    let (old, new, other) = (token(), token(), token());
+    let alice = |tokens: &[&Token]| user("alice", tokens, ALL, None);
+    let bob = || user("bob", &[&other], ALL, None);
+    let service = serve(&scratch, [alice(&[&old]), bob()]);
+    let slowly = |name: &str, token: &Token| {
+        let mut options = service.options(&scratch.file(name, 4_000_000));
+        options.client.token = token.clone();
+        options.bandwidth = Some("8 Mbit/s".parse().expect("a rate"));
+        options
+    };
+    let under_way = Arc::new(AtomicU64::new(0));
+    let send = |options: SendOptions| {
+        let (under_way, mut counted) = (Arc::clone(&under_way), false);
+        let progress = move |progress: Progress| {
+            if progress.bytes > 100_000 && !std::mem::replace(&mut counted, true) {
+                under_way.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        tokio::spawn(whimbrel_transfer::send(options, progress, pending()))
+    };
+    let both = |count| {
+        let under_way = Arc::clone(&under_way);
+        async move {
+            while under_way.load(Ordering::Relaxed) < count {
+                sleep(Duration::from_millis(5)).await;
+            }
+        }
+    };
+    let (revoked, kept) = (send(slowly("a", &old)), send(slowly("b", &other)));
+    both(2).await;
+    // The old token stays beside the new one: nothing ends.
+    service
+        .server
+        .set_users(Users::new([alice(&[&old, &new]), bob()]));
+    let third = send(slowly("c", &new));
+    both(3).await;
+    assert!(!revoked.is_finished(), "it has two tokens");
+    service
+        .server
+        .set_users(Users::new([alice(&[&new]), bob()]));
+    let error = revoked.await.expect("no panic").expect_err("revoked");
+    assert_eq!(reason(&error), Some(Reason::Token), "{error}");
+    assert!(
+        !kept.is_finished() && !third.is_finished(),
+        "it ends at once"
+    );
+    kept.await.expect("no panic").expect("not concerned");
+    third.await.expect("no panic").expect("the new token");
+    assert!(!scratch.path().join("stored/alice/a").exists());
+    service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::file_receiver::Receiver;
 use crate::file_sender::SMALL;
 use crate::path::{RemotePath, printable};
-use crate::storage::{Directories, Lock, Storage, StorageOptions, busy, hash_file};
+use crate::storage::{Directories, Lock, Storage, StorageOptions, busy};
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
@@ -287,6 +287,11 @@ impl Get {
             }
             waiting.push((number, item.clone()));
         }
+        if waiting.len() < items.len() {
+            let storage = self.storage.clone();
+            let flushed = spawn_blocking(move || storage.flush()).await;
+            flushed.map_err(|_| Error::Stopped)?.map_err(Error::here)?;
+        }
         // One small file alone is as fast on its own.
         let is_small = |(_, item): &(usize, Item)| item.size <= SMALL;
         let (mut small, mut waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_small);
@@ -473,14 +478,9 @@ async fn exchange(
             };
             let (storage, local, cancel) = (storage.clone(), item.local.clone(), Cancel::default());
             let _end = cancel.on_drop();
-            let hash =
-                spawn_blocking(move || hash_file(&storage.open_file(&local)?, size, &cancel));
-            if hash
-                .await
-                .map_err(|_| Error::Stopped)?
-                .map_err(Error::here)?
-                == finish.hash
-            {
+            let comparing = spawn_blocking(move || storage.has(&local, size, finish.hash, &cancel));
+            let compared = comparing.await.map_err(|_| Error::Stopped)?;
+            if compared.map_err(Error::here)? {
                 counts.resumed.fetch_add(size, Ordering::Relaxed);
                 return confirm(send, size, finish.hash).await;
             }

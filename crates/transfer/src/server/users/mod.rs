@@ -99,6 +99,26 @@ impl User {
             connect: BTreeMap::new(),
         }
     }
+
+    /// Whether both are the same user and may do the same, now that both are valid.
+    pub(crate) fn may_the_same(&self, other: &Self) -> bool {
+        let Self {
+            name,
+            tokens: _,
+            directory,
+            rights,
+            quota,
+            max_priority,
+            expires: _,
+            connect,
+        } = self;
+        *name == other.name
+            && *directory == other.directory
+            && *rights == other.rights
+            && *quota == other.quota
+            && *max_priority == other.max_priority
+            && *connect == other.connect
+    }
 }
 
 impl Users {
@@ -141,12 +161,22 @@ impl Users {
     /// # Errors
     /// If there is none, or the token or the user has expired.
     pub fn authenticate(&self, token: &Token, now: SystemTime) -> Result<Arc<User>, Denied> {
-        let (user, expires) = self.by_token.get(&token.hash()).ok_or(Denied::Unknown)?;
-        let past = |end: Option<SystemTime>| end.is_some_and(|end| now >= end);
-        if past(*expires) || past(user.expires) {
-            return Err(Denied::Expired);
+        let (user, _) = self.find(&token.hash(), now)?;
+        Ok(user)
+    }
+
+    /// The user with the token of this hash at the time `now`, and until when.
+    pub(crate) fn find(
+        &self,
+        token: &TokenHash,
+        now: SystemTime,
+    ) -> Result<(Arc<User>, Option<SystemTime>), Denied> {
+        let (user, expires) = self.by_token.get(token).ok_or(Denied::Unknown)?;
+        let end = expires.iter().chain(&user.expires).min().copied();
+        match end {
+            Some(end) if now >= end => Err(Denied::Expired),
+            end => Ok((Arc::clone(user), end)),
         }
-        Ok(Arc::clone(user))
     }
 }
 

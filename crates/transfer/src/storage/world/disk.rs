@@ -1,0 +1,346 @@
+//! What of the calls survives a crash of the machine.
+//!
+//! POSIX promises little, and this disk no more: what a file contains survives once `fsync` of the
+//! file has returned, a name once `fsync` of its directory has, and everything once `syncfs` has. A
+//! rename is atomic, but its old name may be there again. Of the rest, a crash leaves what it
+//! likes: each 512 bytes of a write or not, and each change of a name or not. A disk that keeps a
+//! journal ([`Order::Journal`]) leaves the changes of names that came first.
+
+use super::random::Random;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What is written as a whole, bytes.
+const SECTOR: u64 = 512;
+
+/// The number of a file, directory or link, never used again.
+pub(super) type Node = usize;
+/// A directory and a name in it.
+pub(super) type Name = (Node, Vec<u8>);
+/// What the system calls a file: device and inode.
+pub(super) type Inode = (u64, u64);
+
+/// Which changes of names survive a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The first ones, as with the journals of ext4, XFS and Btrfs.
+    Journal,
+    /// Any.
+    None,
+}
+
+/// What a node contains.
+#[derive(Debug, Clone)]
+enum Content {
+    File(Bytes),
+    Directory,
+    Link(Vec<u8>),
+}
+
+/// The bytes of a file: sectors that were written, zeros elsewhere.
+#[derive(Debug, Clone, Default)]
+struct Bytes {
+    length: u64,
+    sectors: BTreeMap<u64, [u8; SECTOR as usize]>,
+}
+
+impl Bytes {
+    fn write(&mut self, data: &[u8], at: u64) {
+        let (mut rest, mut offset) = (data, at);
+        while !rest.is_empty() {
+            let from = (offset % SECTOR) as usize;
+            let (part, after) = rest.split_at(rest.len().min(SECTOR as usize - from));
+            let sector = self.sectors.entry(offset / SECTOR);
+            let sector = sector.or_insert([0; SECTOR as usize]);
+            sector[from..from + part.len()].copy_from_slice(part);
+            (rest, offset) = (after, offset + part.len() as u64);
+        }
+        self.length = self.length.max(at + data.len() as u64);
+    }
+
+    fn set_length(&mut self, length: u64) {
+        if length < self.length {
+            self.sectors.retain(|sector, _| sector * SECTOR < length);
+            if let Some(last) = self.sectors.get_mut(&(length / SECTOR)) {
+                last[(length % SECTOR) as usize..].fill(0);
+            }
+        }
+        self.length = length;
+    }
+}
+
+/// A change that was not flushed.
+#[derive(Debug, Clone)]
+enum Change {
+    Write(Node, u64, Vec<u8>),
+    Length(Node, u64),
+    /// A name gets a node, or is removed.
+    Entry(Name, Option<Node>),
+    /// A node has a new name instead of its old one.
+    Rename(Name, Name, Node),
+}
+
+impl Change {
+    fn is_content_of(&self, node: Node) -> bool {
+        matches!(self, Self::Write(n, ..) | Self::Length(n, _) if *n == node)
+    }
+
+    fn is_of_names(&self) -> bool {
+        matches!(self, Self::Entry(..) | Self::Rename(..))
+    }
+
+    fn is_in(&self, directory: Node) -> bool {
+        match self {
+            Self::Entry((at, _), _) => *at == directory,
+            Self::Rename((from, _), (to, _), _) => *from == directory || *to == directory,
+            _ => false,
+        }
+    }
+}
+
+/// The disk: what is flushed, and what is not yet.
+#[derive(Debug)]
+pub(super) struct Disk {
+    order: Order,
+    root: Node,
+    nodes: Vec<Content>,
+    entries: BTreeMap<Name, Node>,
+    pending: Vec<Change>,
+    /// The nodes that the directory of the process has now.
+    known: HashMap<Inode, Node>,
+}
+
+impl Disk {
+    /// An empty disk below this directory.
+    pub fn new(order: Order, root: &Path) -> Self {
+        let mut disk = Self {
+            order,
+            root: 0,
+            nodes: vec![Content::Directory],
+            entries: BTreeMap::new(),
+            pending: Vec::new(),
+            known: HashMap::new(),
+        };
+        disk.learn(root, 0);
+        disk
+    }
+
+    fn learn(&mut self, path: &Path, node: Node) {
+        if let Ok(found) = fs::symlink_metadata(path) {
+            self.known.insert((found.dev(), found.ino()), node);
+        }
+    }
+
+    /// The node of an inode; `None` for what is not on this disk.
+    pub fn node(&self, inode: Inode) -> Option<Node> {
+        self.known.get(&inode).copied()
+    }
+
+    fn add(&mut self, inode: Inode, name: Name, content: Content) {
+        let node = self.nodes.len();
+        self.nodes.push(content);
+        self.known.insert(inode, node);
+        self.pending.push(Change::Entry(name, Some(node)));
+    }
+
+    pub fn create_file(&mut self, inode: Inode, name: Name) {
+        self.add(inode, name, Content::File(Bytes::default()));
+    }
+
+    pub fn create_directory(&mut self, inode: Inode, name: Name) {
+        self.add(inode, name, Content::Directory);
+    }
+
+    pub fn create_link(&mut self, inode: Inode, name: Name, target: &[u8]) {
+        self.add(inode, name, Content::Link(target.to_vec()));
+    }
+
+    pub fn write(&mut self, node: Node, at: u64, data: &[u8]) {
+        self.pending.push(Change::Write(node, at, data.to_vec()));
+    }
+
+    pub fn set_length(&mut self, node: Node, length: u64) {
+        self.pending.push(Change::Length(node, length));
+    }
+
+    pub fn name(&mut self, name: Name, node: Node) {
+        self.pending.push(Change::Entry(name, Some(node)));
+    }
+
+    pub fn unname(&mut self, name: Name) {
+        self.pending.push(Change::Entry(name, None));
+    }
+
+    pub fn rename(&mut self, from: Name, to: Name, node: Node) {
+        self.pending.push(Change::Rename(from, to, node));
+    }
+
+    pub fn is_directory(&self, node: Node) -> bool {
+        matches!(self.nodes[node], Content::Directory)
+    }
+
+    /// A file's content, or a directory's names, are flushed.
+    pub fn flush(&mut self, node: Node) {
+        let is_directory = self.is_directory(node);
+        let last = match self.order {
+            // The journal is written up to the last change of this directory.
+            Order::Journal if is_directory => self.pending.iter().rposition(|c| c.is_in(node)),
+            _ => None,
+        };
+        for (index, change) in std::mem::take(&mut self.pending).into_iter().enumerate() {
+            let now = match self.order {
+                _ if !is_directory => change.is_content_of(node),
+                Order::Journal => change.is_of_names() && last.is_some_and(|last| index <= last),
+                // What flushes only the old name of a rename flushes nothing.
+                Order::None => match &change {
+                    Change::Rename(_, to, _) => to.0 == node,
+                    change => change.is_in(node),
+                },
+            };
+            match change {
+                change if !now => self.pending.push(change),
+                // The new name is what was flushed. The old one may come back.
+                Change::Rename(from, to, moved) if self.order == Order::None => {
+                    self.entries.insert(to, moved);
+                    let gone = Change::Entry(from.clone(), None);
+                    match from.0 == node {
+                        true => self.apply(gone),
+                        false => self.pending.push(gone),
+                    }
+                }
+                change => self.apply(change),
+            }
+        }
+    }
+
+    /// The system has given up what it could not write of a file, and believes that it is written.
+    pub fn give_up(&mut self, node: Node, random: &mut Random) {
+        self.pending
+            .retain(|change| !change.is_content_of(node) || random.once_in(3));
+        // What is left of it is written.
+        for change in std::mem::take(&mut self.pending) {
+            match change.is_content_of(node) {
+                true => self.apply(change),
+                false => self.pending.push(change),
+            }
+        }
+    }
+
+    /// Everything is flushed.
+    pub fn flush_all(&mut self) {
+        for change in std::mem::take(&mut self.pending) {
+            self.apply(change);
+        }
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Write(node, at, data) => {
+                if let Content::File(bytes) = &mut self.nodes[node] {
+                    bytes.write(&data, at);
+                }
+            }
+            Change::Length(node, length) => {
+                if let Content::File(bytes) = &mut self.nodes[node] {
+                    bytes.set_length(length);
+                }
+            }
+            Change::Entry(name, Some(node)) => drop(self.entries.insert(name, node)),
+            Change::Entry(name, None) => drop(self.entries.remove(&name)),
+            Change::Rename(from, to, node) => {
+                self.entries.remove(&from);
+                self.entries.insert(to, node);
+            }
+        }
+    }
+
+    /// The machine crashes. Makes what is left in the empty directory `root`.
+    pub fn crash(&mut self, root: &Path, random: &mut Random) -> std::io::Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let names = pending.iter().filter(|c| c.is_of_names()).count() as u64;
+        let mut journal = random.below(names + 1);
+        for change in pending {
+            if change.is_of_names() {
+                let kept = match self.order {
+                    Order::Journal => journal > 0,
+                    Order::None => !random.once_in(2),
+                };
+                journal = journal.saturating_sub(1);
+                if kept {
+                    self.apply(change);
+                }
+                continue;
+            }
+            match change {
+                Change::Write(node, at, data) => {
+                    let mut from = 0;
+                    // Long runs of sectors are drawn at once.
+                    while from < data.len() {
+                        let sectors = 1 + random.below(64);
+                        let end = (at + from as u64) / SECTOR * SECTOR + sectors * SECTOR - at;
+                        let end = (end as usize).min(data.len());
+                        if random.once_in(2) {
+                            let part = data[from..end].to_vec();
+                            self.apply(Change::Write(node, at + from as u64, part));
+                        }
+                        from = end;
+                    }
+                }
+                change if random.once_in(2) => self.apply(change),
+                _ => {}
+            }
+        }
+        self.known.clear();
+        self.learn(root, self.root);
+        self.make(self.root, root, &mut HashMap::new())
+    }
+
+    /// Makes what is in a directory. `made` are the files that have a name already.
+    fn make(
+        &mut self,
+        directory: Node,
+        at: &Path,
+        made: &mut HashMap<Node, PathBuf>,
+    ) -> std::io::Result<()> {
+        let of = (directory, Vec::new())..(directory + 1, Vec::new());
+        let found = self.entries.range(of);
+        let found: Vec<_> = found.map(|((_, n), e)| (n.clone(), *e)).collect();
+        for (name, node) in found {
+            let path = at.join(OsStr::from_bytes(&name));
+            if let Some(first) = made.get(&node) {
+                fs::hard_link(first, &path)?;
+                continue;
+            }
+            match self.nodes[node].clone() {
+                Content::Directory => {
+                    fs::create_dir(&path)?;
+                    self.make(node, &path, made)?;
+                }
+                Content::Link(target) => {
+                    std::os::unix::fs::symlink(OsStr::from_bytes(&target), &path)?;
+                }
+                Content::File(bytes) => {
+                    let file = fs::File::create(&path)?;
+                    let mut run: (u64, Vec<u8>) = (0, Vec::new());
+                    for (sector, data) in bytes.sectors {
+                        let at = sector * SECTOR;
+                        if run.0 + run.1.len() as u64 != at {
+                            file.write_all_at(&run.1, run.0)?;
+                            run = (at, Vec::new());
+                        }
+                        run.1.extend_from_slice(&data);
+                    }
+                    file.write_all_at(&run.1, run.0)?;
+                    file.set_len(bytes.length)?;
+                    made.insert(node, path.clone());
+                }
+            }
+            self.learn(&path, node);
+        }
+        Ok(())
+    }
+}

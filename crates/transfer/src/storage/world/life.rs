@@ -1,0 +1,499 @@
+//! A life: transfers as a server makes them, crashes, and what must hold after each of them.
+
+use super::calls::{self, Fault, Forgotten, World};
+use super::disk::{Disk, Order};
+use super::random::Random;
+use crate::blocks::{BlockHashes, CHUNK, FINE_LOG, hash_subtree};
+use crate::cancel::Cancel;
+use crate::error::Error;
+use crate::file_receiver::{compare, root};
+use crate::path::RemotePath;
+use crate::ranges::RangeSet;
+use crate::scratch_directory::ScratchDirectory;
+use crate::storage::{Directories, Lock, Storage, StorageOptions};
+use crate::wire::{Kind, Metadata, PackEntry, Reason};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Paths that are stored at.
+const PATHS: [&str; 5] = ["a", "b", "d/a", "d/e/a", "d/e/f/b"];
+/// A piece of a file that is written at once, bytes: as `file_receiver` does.
+const PIECE: u64 = 256 << 10;
+/// What an attempt that ends may have written in vain, bytes: a piece, and what is not a whole part
+/// that is compared.
+const IN_VAIN: u64 = PIECE + (2 << FINE_LOG);
+
+/// What a life is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub seed: u64,
+    /// Transfers, removals and crashes.
+    pub steps: u64,
+    pub faults: Vec<Fault>,
+    /// Whether the machine crashes, too.
+    pub crashes: bool,
+    /// A mistake of the program.
+    pub forgotten: Option<Forgotten>,
+}
+
+/// What has happened in lives.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Tally {
+    pub steps: u64,
+    pub calls: u64,
+    pub faults: u64,
+    pub crashes: u64,
+    pub stored: u64,
+}
+
+/// A content, and its size, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Content(u64, u64);
+
+impl Content {
+    fn data(self) -> Vec<u8> {
+        let mut data = vec![0; self.1 as usize];
+        Random::new(self.0).fill(&mut data);
+        data
+    }
+}
+
+/// What may be at a path; `None` is nothing.
+#[derive(Debug)]
+struct Expected {
+    /// What is there for sure unless something of `later` has replaced it.
+    sure: Option<Option<Content>>,
+    later: BTreeSet<Option<Content>>,
+    /// What was sent last, and how many bytes of it, since the disk last lost something.
+    sending: Option<(Content, u64, u64)>,
+}
+
+pub(super) struct Life {
+    plan: Plan,
+    random: Random,
+    scratch: ScratchDirectory,
+    /// Directories so far: each crash of the machine makes a new one.
+    directories: u64,
+    options: StorageOptions,
+    storage: Option<Storage>,
+    expected: BTreeMap<&'static str, Expected>,
+    /// The last transfer, if it failed.
+    failed: Option<(&'static str, Content)>,
+    tally: Tally,
+}
+
+impl Life {
+    /// Lives a life. Returns what has happened, or what did not hold.
+    pub fn live(plan: &Plan) -> Result<Tally, String> {
+        let mut random = Random::new(plan.seed);
+        let order = *random.one_of(&[Order::Journal, Order::None]);
+        let options = StorageOptions {
+            overwrite: random.once_in(2),
+            keep_partial: Duration::from_secs(1000),
+            keep_free: crate::storage::KeepFree::Bytes(whimbrel_units::Bytes::new(0)),
+            ..StorageOptions::default()
+        };
+        let scratch = ScratchDirectory::new();
+        let expected = PATHS.map(|path| {
+            let expected = Expected {
+                sure: Some(None),
+                later: BTreeSet::new(),
+                sending: None,
+            };
+            (path, expected)
+        });
+        let mut life = Self {
+            plan: plan.clone(),
+            scratch,
+            directories: 0,
+            options,
+            storage: None,
+            expected: expected.into(),
+            failed: None,
+            tally: Tally::default(),
+            random: Random::new(plan.seed ^ 1 << 63),
+        };
+        let directory = life.directory();
+        std::fs::create_dir(&directory).map_err(|e| e.to_string())?;
+        calls::replace(Some(World {
+            disk: Disk::new(order, &directory),
+            faults: plan.faults.clone(),
+            forgotten: plan.forgotten,
+            every: 5 + random.below(60),
+            random,
+            dead: false,
+            calls: 0,
+            happened: 0,
+        }));
+        let lived = life.steps();
+        drop(life.storage.take());
+        if let Some(world) = calls::replace(None) {
+            (life.tally.calls, life.tally.faults) = (world.calls, world.happened);
+        }
+        lived.map(|()| life.tally)
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.scratch.path().join(self.directories.to_string())
+    }
+
+    fn steps(&mut self) -> Result<(), String> {
+        self.start()?;
+        for step in 0..self.plan.steps {
+            self.tally.steps += 1;
+            let what = self.step();
+            self.revive()?;
+            self.check()
+                .map_err(|e| format!("after step {step}, {what}: {e}"))?;
+        }
+        // The world is fair again: everything can be stored, and is there after the last crash.
+        calls::with(|world| world.faults.clear());
+        for path in PATHS {
+            let content = match self.there(path)? {
+                Some(content) if !self.options.overwrite => content,
+                _ => self.content(),
+            };
+            let stored = self.put(path, content);
+            stored.map_err(|e| format!("in a fair world, `{path}`: {e}"))?;
+        }
+        self.crash_machine()?;
+        self.check()
+            .map_err(|e| format!("after the last crash: {e}"))?;
+        self.options.keep_partial = Duration::ZERO;
+        self.start()?;
+        let names = crate::scratch_directory::file_names(&self.directory());
+        match names.iter().find(|name| name.starts_with('.')) {
+            Some(left) => Err(format!("{left} is left")),
+            None => Ok(()),
+        }
+    }
+
+    /// A process starts.
+    fn start(&mut self) -> Result<(), String> {
+        self.storage = None;
+        let storage = Storage::open(&self.directory(), self.options);
+        self.storage = Some(storage.map_err(|e| format!("the server does not start: {e}"))?);
+        Ok(())
+    }
+
+    /// If the process is dead, starts one, perhaps after a crash of the machine.
+    fn revive(&mut self) -> Result<(), String> {
+        while calls::with(|world| world.dead) == Some(true) {
+            self.storage = None;
+            calls::with(|world| world.dead = false);
+            if self.plan.crashes && self.random.once_in(2) {
+                self.crash_machine()?;
+            } else {
+                // A start may fail, as every work does.
+                self.start().ok();
+            }
+        }
+        if self.storage.is_none() {
+            let faults = calls::with(|world| std::mem::take(&mut world.faults));
+            self.start()?;
+            calls::with(|world| world.faults = faults.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn crash_machine(&mut self) -> Result<(), String> {
+        self.tally.crashes += 1;
+        calls::with(|world| world.dead = true);
+        self.storage = None;
+        std::fs::remove_dir_all(self.directory()).map_err(|e| e.to_string())?;
+        self.directories += 1;
+        let directory = self.directory();
+        std::fs::create_dir(&directory).map_err(|e| e.to_string())?;
+        calls::with(|world| {
+            world.dead = false;
+            world.disk.crash(&directory, &mut world.random)
+        })
+        .unwrap_or(Ok(()))
+        .map_err(|e| e.to_string())?;
+        for expected in self.expected.values_mut() {
+            expected.sending = None;
+        }
+        let faults = calls::with(|world| std::mem::take(&mut world.faults));
+        let started = self.start();
+        calls::with(|world| world.faults = faults.unwrap_or_default());
+        started
+    }
+
+    /// One step, and what it was.
+    fn step(&mut self) -> String {
+        // A client whose transfer has failed often tries again at once.
+        if let Some((path, content)) = self.failed.take()
+            && !self.random.once_in(3)
+        {
+            return format!("`{path}` again: {:?}", self.put(path, content));
+        }
+        let path = *self.random.one_of(&PATHS);
+        match self.random.below(12) {
+            0 if self.plan.crashes => match self.crash_machine() {
+                Ok(()) => "a crash of the machine".to_owned(),
+                Err(error) => error,
+            },
+            0 | 1 => {
+                self.storage = None;
+                self.start().ok();
+                "a restart".to_owned()
+            }
+            2 => format!("removing `{path}`: {:?}", self.remove(path)),
+            3..6 => format!("a tree: {:?}", self.tree()),
+            _ => {
+                let again = self.expected[path].sending;
+                let content = match again {
+                    Some((content, ..)) if !self.random.once_in(3) => content,
+                    _ => self.content(),
+                };
+                format!("`{path}` {content:?}: {:?}", self.put(path, content))
+            }
+        }
+    }
+
+    fn content(&mut self) -> Content {
+        // Often as long as another one.
+        if self.random.once_in(3) {
+            return Content(self.random.below(u64::MAX), 70_000);
+        }
+        let most = *self
+            .random
+            .one_of(&[1, 5_000, 5_000, 200_000, 200_000, 1_300_000]);
+        Content(self.random.below(u64::MAX), self.random.below(most))
+    }
+
+    fn storage(&self) -> Result<Storage, Error> {
+        self.storage.clone().ok_or(Error::Stopped)
+    }
+
+    fn remote(path: &str) -> RemotePath {
+        path.parse().expect("a path")
+    }
+
+    /// Stores one file, as `server::put` and `file_receiver` do.
+    fn put(&mut self, path: &'static str, content: Content) -> Result<(), Error> {
+        let entry = self.expected.get_mut(path).expect("one of the paths");
+        let new = entry.later.insert(Some(content));
+        let result = self.try_put(path, content);
+        self.failed = result.is_err().then_some((path, content));
+        let alive = calls::with(|world| world.dead) == Some(false);
+        let entry = self.expected.get_mut(path).expect("one of the paths");
+        match &result {
+            Ok(()) if alive => {
+                *entry = Expected {
+                    sure: Some(Some(content)),
+                    later: BTreeSet::new(),
+                    sending: None,
+                };
+                self.tally.stored += 1;
+            }
+            // It was not even begun.
+            Err(e) if new && alive && e.for_peer().reason == Reason::Exists => {
+                entry.later.remove(&Some(content));
+            }
+            _ => {}
+        }
+        result
+    }
+
+    fn try_put(&mut self, path: &'static str, content: Content) -> Result<(), Error> {
+        let (storage, remote) = (self.storage()?, Self::remote(path));
+        let (data, size) = (content.data(), content.1);
+        let (hash, cancel) = (blake3::hash(&data), Cancel::default());
+        if let Some(found) = storage.look_up(&remote)? {
+            let same = found.kind == Kind::File && found.size == size;
+            if same && storage.has(&remote, size, hash, &cancel)? {
+                return Ok(());
+            }
+            if found.kind != Kind::File || !storage.overwrites() {
+                return Err(storage.exists_error(&remote));
+            }
+        }
+        let Lock::Ours(partial) = storage.partial("u", &remote)? else {
+            panic!("another one has the lock of `{path}`");
+        };
+        partial.set_len(size)?;
+        let hashes = Arc::new(Mutex::new(BlockHashes::new(size)));
+        let mut missing = RangeSet::of(0..size);
+        for range in partial.have()?.iter() {
+            let part = 1u64 << FINE_LOG;
+            for index in range.start / part..range.end.div_ceil(part) {
+                let bytes = index * part..((index + 1) * part).min(size);
+                let there = compare(&partial, &hashes, FINE_LOG, index, 1, &cancel)?;
+                let own = &data[bytes.start as usize..bytes.end as usize];
+                if there.first() == Some(&hash_subtree(size, &bytes, own)) {
+                    missing.remove(bytes);
+                }
+            }
+        }
+        let (mut sent, mut most) = (0, size);
+        let entry = self.expected.get_mut(path).expect("one of the paths");
+        if let Some((_, before, allowed)) = entry.sending.filter(|(c, ..)| *c == content) {
+            (sent, most) = (before, allowed + IN_VAIN);
+        }
+        entry.sending = Some((content, sent + missing.bytes(), most));
+        assert!(
+            sent + missing.bytes() <= most,
+            "{sent} bytes of {size} were sent, and {} are sent again; {most} are allowed",
+            missing.bytes()
+        );
+        let mut pieces: Vec<_> = std::iter::from_fn(|| missing.take_first(PIECE, PIECE)).collect();
+        let lost_before = calls::with(|world| world.happened);
+        while !pieces.is_empty() {
+            let piece = pieces.swap_remove(self.random.below(pieces.len() as u64) as usize);
+            let bytes = &data[piece.start as usize..piece.end as usize];
+            hashes
+                .lock()
+                .expect("one thread")
+                .set(piece.start / CHUNK, None);
+            if let Err(error) = partial.write_at(bytes, piece.start) {
+                let left: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
+                let entry = self.expected.get_mut(path).expect("one of the paths");
+                if let Some((_, sent, _)) = &mut entry.sending {
+                    *sent -= left;
+                }
+                return Err(error);
+            }
+            if let Err(why) = self.there(path) {
+                panic!("while it arrives: {why}");
+            }
+        }
+        let found = root(&partial, size, &hashes, &cancel)?;
+        assert_eq!(found, hash, "what was written is there");
+        let metadata = Metadata::plain(Kind::File);
+        let stored = partial.store(&remote, &metadata);
+        if stored.is_err() && calls::with(|world| world.happened) != lost_before {
+            // What a disk has not flushed is sent again.
+            let entry = self.expected.get_mut(path).expect("one of the paths");
+            entry.sending = None;
+        }
+        stored
+    }
+
+    /// Stores some small files, as `server::tree` does.
+    fn tree(&mut self) -> Result<(), Error> {
+        let storage = self.storage()?;
+        let stage = storage.stage()?;
+        let mut directories = Directories::new();
+        let (mut there, mut written) = (Vec::new(), Vec::new());
+        for path in PATHS {
+            if !self.random.once_in(2) {
+                continue;
+            }
+            let again = self.expected[path].later.iter().flatten().last().copied();
+            let content = match again {
+                Some(content) if self.random.once_in(2) => content,
+                _ => self.content(),
+            };
+            let entry = PackEntry {
+                path: path.into(),
+                metadata: Metadata::plain(Kind::File),
+                content: content.data().into(),
+            };
+            let new = self.expect(path).later.insert(Some(content));
+            match stage.write(&Self::remote(path), &entry, &mut directories) {
+                Ok(Some(staged)) => written.push((path, content, staged)),
+                Ok(None) => there.push((path, content)),
+                Err(error) => {
+                    let refused = error.for_peer().reason == Reason::Exists;
+                    if new && refused && calls::with(|world| world.dead) == Some(false) {
+                        self.expect(path).later.remove(&Some(content));
+                    }
+                    if !refused {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        let staged: Vec<_> = written.iter().map(|(_, _, staged)| staged).collect();
+        let results = stage.commit(&staged);
+        let flushed = match there.is_empty() {
+            true => Ok(()),
+            false => storage.flush(),
+        };
+        if calls::with(|world| world.dead) == Some(true) {
+            return Err(Error::Stopped);
+        }
+        let stored = written
+            .iter()
+            .zip(&results)
+            .filter(|(_, result)| result.is_ok());
+        let stored: Vec<_> = stored
+            .map(|((path, content, _), _)| (*path, *content))
+            .collect();
+        let there = there.into_iter().filter(|_| flushed.is_ok());
+        for (path, content) in stored.into_iter().chain(there) {
+            *self.expect(path) = Expected {
+                sure: Some(Some(content)),
+                later: BTreeSet::new(),
+                sending: None,
+            };
+            self.tally.stored += 1;
+        }
+        results.into_iter().collect()
+    }
+
+    fn expect(&mut self, path: &'static str) -> &mut Expected {
+        self.expected.get_mut(path).expect("one of the paths")
+    }
+
+    fn remove(&mut self, path: &'static str) -> Result<u64, Error> {
+        let storage = self.storage()?;
+        let expected = self.expect(path);
+        let sure = expected.sure.take();
+        expected.later.extend(sure);
+        expected.later.insert(None);
+        storage.remove(&Self::remote(path), false, &mut 0)
+    }
+
+    /// What is at a path; an error if it is nothing that anybody has stored.
+    fn there(&self, path: &str) -> Result<Option<Content>, String> {
+        let expected = &self.expected[path];
+        let possible = expected.sure.iter().chain(&expected.later);
+        let found = match std::fs::read(self.directory().join(path)) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return match possible.clone().any(Option::is_none) {
+                    true => Ok(None),
+                    false => Err(format!("`{path}` is gone: {expected:?}")),
+                };
+            }
+            Err(error) => return Err(format!("`{path}`: {error}")),
+        };
+        let same = |content: &&Content| content.1 == found.len() as u64 && content.data() == found;
+        let found_content = possible.flatten().find(same);
+        found_content.copied().map(Some).ok_or_else(|| {
+            format!(
+                "`{path}` has {} bytes that nobody stored: {expected:?}",
+                found.len()
+            )
+        })
+    }
+
+    /// What must hold at all times.
+    fn check(&self) -> Result<(), String> {
+        for path in PATHS {
+            self.there(path)?;
+        }
+        visible(&self.directory(), "")
+    }
+}
+
+/// Nothing is visible but what was stored.
+fn visible(directory: &Path, above: &str) -> Result<(), String> {
+    for entry in directory.read_dir().map_err(|e| e.to_string())?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{above}{name}");
+        if name.starts_with('.') && above.is_empty() {
+            continue;
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            visible(&entry.path(), &format!("{path}/"))?;
+        } else if !PATHS.contains(&&*path) {
+            return Err(format!("`{path}` is visible"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Many lives; a failing one is made shorter.
+
+use super::calls::{self, Fault, Forgotten};
+use super::life::{Life, Plan, Tally};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+/// Lives in a test, and the steps of each.
+const LIVES: u64 = 12;
+const STEPS: u64 = 40;
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The seeds to live: `WORLD_SEEDS` is a number of them, or `FROM..TO`.
+fn seeds() -> std::ops::Range<u64> {
+    let Some(text) = variable("WORLD_SEEDS") else {
+        return 0..LIVES;
+    };
+    let number = |text: &str| text.trim().parse().expect("SEEDS: a number, or FROM..TO");
+    match text.split_once("..") {
+        Some((from, to)) => number(from)..number(to),
+        None => 0..number(&text),
+    }
+}
+
+fn plan(seed: u64) -> Plan {
+    let steps = variable("WORLD_STEPS").map_or(STEPS, |n| n.parse().expect("STEPS: a number"));
+    let faults = variable("WORLD_FAULTS");
+    let is_on = |name: &str| {
+        faults
+            .as_ref()
+            .is_none_or(|on| on.split(',').any(|f| f == name))
+    };
+    Plan {
+        seed,
+        steps,
+        faults: Fault::ALL
+            .iter()
+            .filter(|(_, name)| is_on(name))
+            .map(|(f, _)| *f)
+            .collect(),
+        crashes: is_on("crash"),
+        forgotten: None,
+    }
+}
+
+/// What went wrong in a life, if anything did.
+fn live(plan: &Plan) -> Result<Tally, String> {
+    let lived = catch_unwind(AssertUnwindSafe(|| Life::live(plan)));
+    calls::replace(None);
+    lived.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("a panic: {}", text.unwrap_or_default()))
+    })
+}
+
+/// The shortest life with the fewest kinds of faults that still fails, and how.
+fn shrink(mut plan: Plan, mut why: String) -> (Plan, String) {
+    let mut step = plan.steps / 2;
+    loop {
+        let mut smaller = Vec::new();
+        if step > 0 && plan.steps > step {
+            smaller.push(Plan {
+                steps: plan.steps - step,
+                ..plan.clone()
+            });
+        }
+        if step == 0 {
+            for fault in &plan.faults {
+                let mut faults = plan.faults.clone();
+                faults.retain(|f| f != fault);
+                smaller.push(Plan {
+                    faults,
+                    ..plan.clone()
+                });
+            }
+            if plan.crashes {
+                smaller.push(Plan {
+                    crashes: false,
+                    ..plan.clone()
+                });
+            }
+        }
+        let failing = smaller
+            .into_iter()
+            .find_map(|p| live(&p).err().map(|why| (p, why)));
+        match failing {
+            Some(found) => (plan, why) = found,
+            None if step == 0 => return (plan, why),
+            None => step /= 2,
+        }
+    }
+}
+
+/// The command that lives a life again.
+fn command(plan: &Plan) -> String {
+    let on = Fault::ALL
+        .iter()
+        .filter(|(f, _)| plan.faults.contains(f))
+        .map(|(_, name)| *name);
+    let on: Vec<_> = on.chain(plan.crashes.then_some("crash")).collect();
+    let (seed, steps) = (plan.seed, plan.steps);
+    format!(
+        "make world SEEDS={seed}..{} STEPS={steps} FAULTS={}",
+        seed + 1,
+        match on.is_empty() {
+            true => "none".to_owned(),
+            false => on.join(","),
+        }
+    )
+}
+
+#[test]
+fn what_is_stored_survives_every_crash_and_nothing_else_is_visible() {
+    let started = Instant::now();
+    let mut all = Tally::default();
+    let mut lives = 0u64;
+    for seed in seeds() {
+        let plan = plan(seed);
+        match live(&plan) {
+            Ok(tally) => {
+                lives += 1;
+                all.steps += tally.steps;
+                all.calls += tally.calls;
+                all.faults += tally.faults;
+                all.crashes += tally.crashes;
+                all.stored += tally.stored;
+            }
+            Err(why) => {
+                let (plan, why) = shrink(plan, why);
+                panic!("{why}\n{}", command(&plan));
+            }
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "{lives} lives in {seconds:.1} s, {:.1} a second: {} steps, {} calls, {} faults, {} crashes \
+         of the machine, {} times stored",
+        lives as f64 / seconds,
+        all.steps,
+        all.calls,
+        all.faults,
+        all.crashes,
+        all.stored
+    );
+}
+
+/// Lives notice a program that does not flush.
+#[test]
+fn lives_notice_each_flush_that_is_forgotten() {
+    for forgotten in [
+        Forgotten::Files,
+        Forgotten::Directories,
+        Forgotten::Everything,
+    ] {
+        let forgetful = |seed| Plan {
+            seed,
+            steps: STEPS,
+            faults: Vec::new(),
+            crashes: true,
+            forgotten: Some(forgotten),
+        };
+        let noticed = (0..100).find_map(|seed| live(&forgetful(seed)).err());
+        let why = noticed.unwrap_or_else(|| panic!("nobody notices {forgotten:?}"));
+        assert!(why.contains("crash"), "{why}");
+    }
+}
