@@ -27,9 +27,6 @@
 use crate::Monitor;
 use crate::control::Control;
 use crate::feedback::SMALL;
-use crate::flight::Flight;
-use crate::rounds::Rounds;
-use crate::rtt::Rtt;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
@@ -38,6 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::delivery_rate::RateEstimator;
+use whimbrel_cc::quic_transport::{Flight, Rounds, Rtt};
 use whimbrel_cc::{Ack, Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 

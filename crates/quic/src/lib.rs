@@ -30,14 +30,11 @@ mod control;
 pub mod endpoint;
 mod factory;
 mod feedback;
-mod flight;
 pub mod key_exchange;
 mod monitor;
 mod packet_log;
 mod prompt_acks;
 mod reordering;
-mod rounds;
-mod rtt;
 #[cfg(test)]
 mod tests;
 mod uncontrolled;

@@ -44,7 +44,6 @@ mod transmit;
 pub(crate) use adapter::BurstAdapter;
 
 use crate::feedback::message::{Grant, Message};
-use crate::rtt::Rtt;
 use crate::{Monitor, PacketLog};
 use ledger::Ledger;
 use std::time::Instant;
@@ -52,6 +51,7 @@ use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_cc::burst_transport::{SpanNoise, bounded_rate};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
 use whimbrel_cc::fairness::Priority;
+use whimbrel_cc::quic_transport::Rtt;
 use whimbrel_cc::{Bandwidth, BurstController, Setup};
 use whimbrel_units::{Bytes, Duration, Time};
 

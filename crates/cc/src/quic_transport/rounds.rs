@@ -9,7 +9,7 @@
 
 /// Counts rounds and records the use of the window in them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rounds {
+pub struct Rounds {
     /// The round ends when a packet of this order or a later one is acknowledged.
     end: u64,
     this: Use,

@@ -6,12 +6,12 @@
 //! definition on every transport: a sample is the time since the newest packet acknowledged was
 //! sent (RFC 9002 section 5.1), smoothed by RFC 6298 section 2, and nothing is subtracted.
 
-use whimbrel_cc::smoothed_rtt::SmoothedRtt;
+use crate::smoothed_rtt::SmoothedRtt;
 use whimbrel_units::Duration;
 
 /// The connection's round-trip times.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rtt {
+pub struct Rtt {
     smoothed: SmoothedRtt,
     min: Option<Duration>,
     latest: Option<Duration>,

@@ -3,10 +3,10 @@
 //! noq identifies a packet by its packet number. The three packet number spaces of a handshake
 //! share one controller and each begins at zero (RFC 9002 section 7 and appendix A.1). The adapter
 //! therefore counts the order of transmission itself, and finds a packet by its send time and its
-//! number.
+//! number. quinn reports only when an acknowledged packet was sent.
 
+use crate::delivery_rate::Tag;
 use std::collections::VecDeque;
-use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_units::{Duration, Time};
 
 /// The number of packets at the start of a connection that may belong to a handshake space, where
@@ -20,7 +20,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(10);
 
 /// A packet as it was when it was sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packet {
+pub struct Packet {
     /// Its place in the order of transmission, from 0.
     pub order: u64,
     /// When it was sent.
@@ -39,7 +39,7 @@ struct Entry {
 
 /// All packets in flight.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flight {
+pub struct Flight {
     entries: VecDeque<Entry>,
     /// The order of the first entry.
     first: u64,
@@ -69,6 +69,15 @@ impl Flight {
             .ok()
             .or_else(|| self.find_in_handshake(|e| e.sent == sent && e.number == number))?;
         self.take(found)
+    }
+
+    /// Removes the first packet with this send time that is in flight, because it was acknowledged:
+    /// for a transport that does not report the number.
+    pub fn acknowledged_at(&mut self, sent: Time) -> Option<Packet> {
+        let first = self.entries.partition_point(|e| e.sent < sent);
+        let mut same = self.entries.range(first..).take_while(|e| e.sent == sent);
+        let index = first + same.position(|e| !e.accounted)?;
+        self.take(index)
     }
 
     /// Removes the packet with this number, because it was lost.
@@ -143,6 +152,21 @@ mod tests {
         flight.forget_old(at(9));
         assert_eq!(flight.next_order(), 4);
         assert!(flight.entries.is_empty());
+    }
+
+    #[test]
+    fn packets_sent_at_once_are_acknowledged_one_by_one() {
+        let mut flight = Flight::default();
+        for number in 0..3 {
+            flight.sent(at(1), number, Tag::default());
+        }
+        flight.sent(at(2), 3, Tag::default());
+        let mut order = |sent| flight.acknowledged_at(at(sent)).map(|p| p.order);
+        assert_eq!(
+            [1, 2, 1, 1].map(&mut order),
+            [Some(0), Some(3), Some(1), Some(2)]
+        );
+        assert_eq!([1, 2, 3].map(order), [None; 3]);
     }
 
     #[test]

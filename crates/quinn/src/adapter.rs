@@ -1,0 +1,320 @@
+//! Turns quinn's calls into the events of a congestion control algorithm, by the rules of RFC 9002.
+//!
+//! It does what the adapter for noq does, with what quinn reports:
+//!
+//! * Acknowledgments: quinn calls `on_ack` for each packet, with the time at which it was sent but
+//!   without its number, and `on_end_acks` once per ACK frame. The algorithm gets one `on_ack` per
+//!   frame.
+//! * Order: quinn reports an acknowledgment before the losses that it reveals, and
+//!   [`whimbrel_cc::Controller`] expects the loss first. The adapter therefore holds an
+//!   acknowledgment back until quinn's next call.
+//! * Losses: quinn reports a batch, with its size and the time at which its newest packet was sent.
+//!   A batch begins an episode only if that packet was sent after the last reduction (RFC 9002
+//!   section 7.3.2). `on_packet_lost` is not called, since the other packets of a batch are unknown.
+//! * Persistent congestion (section 7.6) is reported as a timeout instead of a loss.
+//!
+//! Times are since the connection began. Sizes are those of QUIC packets, headers included.
+
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{self, ControllerMetrics};
+use std::any::Any;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use whimbrel_cc::connection::LossEpisodes;
+use whimbrel_cc::delivery_rate::RateEstimator;
+use whimbrel_cc::quic_transport::{Flight, Rounds, Rtt};
+use whimbrel_cc::{Ack, Loss, Setup, Signal, Timeout};
+use whimbrel_units::{Bytes, Duration, Time};
+
+/// Implements quinn's [`congestion::Controller`] with a [`whimbrel_cc::Controller`].
+#[derive(Debug)]
+pub struct Adapter {
+    /// When the connection began.
+    origin: Instant,
+    /// Initial window, bytes.
+    initial_window: u64,
+    // quinn queries the window through a shared reference, and that call delivers the pending
+    // acknowledgment. The lock is never contended.
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    controller: Box<dyn whimbrel_cc::Controller>,
+    /// Maximum UDP payload, bytes.
+    mtu: u64,
+    in_flight: u64,
+    flight: Flight,
+    rate: RateEstimator,
+    rtt: Rtt,
+    rounds: Rounds,
+    /// Bytes acknowledged so far in the current ACK frame.
+    acked: u64,
+    /// The newest packet of them: its order of transmission and when it was sent.
+    newest: Option<(u64, Time)>,
+    /// An acknowledgment that the algorithm has not received yet, and the newest packet in it.
+    pending: Option<(Ack, u64)>,
+    /// quinn reported congestion marks that no acknowledgment has carried to the algorithm yet.
+    marked: bool,
+    episodes: LossEpisodes,
+    /// The newest packet acknowledged so far, by order of transmission.
+    newest_acked: Option<u64>,
+}
+
+impl Adapter {
+    /// Runs `controller` on a path of a connection that begins at `now`.
+    pub fn new(controller: Box<dyn whimbrel_cc::Controller>, setup: &Setup, now: Instant) -> Self {
+        let inner = Inner {
+            controller,
+            mtu: setup.mss.get(),
+            in_flight: 0,
+            flight: Flight::default(),
+            rate: RateEstimator::default(),
+            rtt: Rtt::default(),
+            rounds: Rounds::default(),
+            acked: 0,
+            newest: None,
+            pending: None,
+            marked: false,
+            episodes: LossEpisodes::new(false),
+            newest_acked: None,
+        };
+        Self {
+            origin: now,
+            initial_window: setup.initial_window.get(),
+            inner: Mutex::new(inner),
+        }
+    }
+
+    fn time(&self, instant: Instant) -> Time {
+        Time::ZERO + Duration::from(instant.saturating_duration_since(self.origin))
+    }
+
+    /// A panic in an algorithm is no reason to stop the other connections, so poisoning is ignored.
+    fn get_mut(&mut self) -> &mut Inner {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state after the pending acknowledgment has been delivered.
+    fn current(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.deliver_pending();
+        inner
+    }
+}
+
+impl Inner {
+    fn sent(&mut self, now: Time, bytes: u64, number: u64) {
+        self.deliver_pending();
+        let idle = self.in_flight == 0;
+        self.in_flight += bytes;
+        let in_flight = Bytes::new(self.in_flight);
+        let tag = self.rate.on_sent(now, idle, in_flight);
+        self.flight.sent(now, number, tag);
+        self.rounds.on_in_flight(self.in_flight);
+        self.controller.on_sent(now, Bytes::new(bytes), in_flight);
+    }
+
+    fn acked(&mut self, now: Time, sent: Time, bytes: u64) {
+        self.deliver_pending();
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.acked += bytes;
+        let size = Bytes::new(bytes);
+        let order = match self.flight.acknowledged_at(sent) {
+            Some(packet) => {
+                self.rate
+                    .on_acked(now, size, packet.order, sent, packet.tag);
+                packet.order
+            }
+            None => {
+                self.rate.on_untagged(now, size);
+                self.flight.order_at(sent)
+            }
+        };
+        if self.newest.is_none_or(|(newest, _)| order > newest) {
+            self.newest = Some((order, sent));
+        }
+    }
+
+    fn end_of_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+        self.in_flight = in_flight;
+        let acked = std::mem::take(&mut self.acked);
+        let Some((newest, sent)) = self.newest.take() else {
+            return;
+        };
+        // RFC 9002 section 5.1: a sample is taken only if the largest acknowledged packet is newly
+        // acknowledged.
+        let is_newest = self.newest_acked.is_none_or(|before| newest > before);
+        if is_newest {
+            self.newest_acked = Some(newest);
+            self.rtt.sample(now.since(sent));
+        }
+        let used = self.rounds.used(self.controller.cwnd().get(), app_limited);
+        let rate = self.rate.on_end(self.rtt.min());
+        if app_limited {
+            self.rate.on_app_limited(Bytes::new(in_flight));
+        }
+        let ack = Ack {
+            now,
+            acked: Bytes::new(acked),
+            rtt: is_newest.then(|| self.rtt.latest()),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            in_flight: Bytes::new(in_flight),
+            delivered: self.rate.delivered(),
+            delivery_rate: rate.rate,
+            app_limited: app_limited || rate.app_limited,
+            cwnd_limited: used,
+            in_recovery: false,
+            round_start: self.rounds.on_ack(newest, self.flight.next_order()),
+            receiver_time: None,
+            lost: self.rate.lost(),
+            newest: rate.newest,
+            ece: false,
+        };
+        self.pending = Some((ack, newest));
+        self.flight.forget_old(now);
+    }
+
+    /// Delivers the acknowledgment that was held back until its losses were known.
+    fn deliver_pending(&mut self) {
+        let Some((mut ack, newest)) = self.pending.take() else {
+            return;
+        };
+        let controller = &mut *self.controller;
+        self.episodes.on_progress(controller, ack.now, newest);
+        ack.in_flight = Bytes::new(self.in_flight);
+        ack.lost = self.rate.lost();
+        ack.ece = std::mem::take(&mut self.marked);
+        ack.in_recovery = self.episodes.stage().is_reducing();
+        self.controller.on_ack(&ack);
+    }
+
+    /// A batch of `bytes` bytes was lost, or marked if that is zero; its newest packet was sent at
+    /// `sent`.
+    fn congestion(&mut self, now: Time, sent: Time, persistent: bool, bytes: u64) {
+        // An acknowledgment that arrived now revealed this loss, which goes first.
+        if self.pending.is_some_and(|(ack, _)| ack.now < now) {
+            self.deliver_pending();
+        }
+        let signal = if bytes == 0 {
+            Signal::Ecn
+        } else {
+            Signal::Loss
+        };
+        self.marked |= signal == Signal::Ecn;
+        let acked = self.pending.map_or(0, |(ack, _)| ack.acked.get());
+        // quinn has taken what it declared lost off its own count, not off this one.
+        let in_flight = Bytes::new(self.in_flight + acked);
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.rate.on_lost(Bytes::new(bytes));
+        let next_order = self.flight.next_order();
+        let lost_order = match signal {
+            Signal::Loss => self.flight.order_at(sent),
+            // Marked packets have arrived, so the newest packet acknowledged carries the mark.
+            Signal::Ecn => self.newest_acked.unwrap_or(0),
+        };
+        if !self.episodes.begins_with(lost_order) {
+            return;
+        }
+        let controller = &mut *self.controller;
+        if persistent {
+            // As after a TCP timeout, the window grows again at once (RFC 9002 appendix B.8).
+            let timeout = Timeout {
+                now,
+                in_flight,
+                repeated: false,
+                next_order,
+            };
+            self.episodes.on_timeout(controller, &timeout);
+        } else {
+            let loss = Loss {
+                now,
+                signal,
+                in_flight,
+                lost: Bytes::new(bytes),
+                lost_order,
+                next_order,
+                sent,
+                ece: self.marked,
+                truth: None,
+            };
+            self.episodes.on_loss(controller, &loss, next_order);
+        }
+    }
+
+    /// RFC 9002 section 7.2: never below two datagrams.
+    fn window(&self) -> u64 {
+        self.controller.cwnd().get().max(2 * self.mtu)
+    }
+}
+
+impl congestion::Controller for Adapter {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        let now = self.time(now);
+        let inner = self.get_mut();
+        // quinn passes what a batch of datagrams holds so far.
+        let bytes = bytes.min(inner.mtu);
+        inner.sent(now, bytes, last_packet_number);
+    }
+
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
+        let (now, sent) = (self.time(now), self.time(sent));
+        self.get_mut().acked(now, sent, bytes);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+        let now = self.time(now);
+        self.get_mut().end_of_acks(now, in_flight, app_limited);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        let (now, sent) = (self.time(now), self.time(sent));
+        let inner = self.get_mut();
+        inner.congestion(now, sent, is_persistent_congestion, lost_bytes);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        let inner = self.get_mut();
+        inner.deliver_pending();
+        let mtu = u64::from(new_mtu);
+        if mtu != inner.mtu {
+            inner.mtu = mtu;
+            inner.controller.on_mss(Bytes::new(mtu));
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.current().window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let inner = self.current();
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = inner.window();
+        metrics.ssthresh = inner.controller.ssthresh().map(Bytes::get);
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn congestion::Controller> {
+        Box::new(Self {
+            origin: self.origin,
+            initial_window: self.initial_window,
+            inner: Mutex::new(self.current().clone()),
+        })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial_window
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
