@@ -4,7 +4,7 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/wifi-speed
 VENV := target/venv
 
-.PHONY: stacks
+.PHONY: stacks test-stacks
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
@@ -72,9 +72,22 @@ build: | cargo
 full: | cargo
 	cargo build --release --locked -p whimbrel-cli --features parquet
 
-## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks.
+## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks. BoringSSL (needs
+## cmake and a C++ compiler) is built once, for quiche; TQUIC links the same library.
+STACKS := quinn,smoltcp,quiche,older
+BORINGSSL = $(CURDIR)/$(dir $(lastword $(shell ls -rt \
+  target/release/build/boring-sys-*/out/build/libssl.a)))
+WITH_TQUIC = BORINGSSL_LIB_DIR="$(BORINGSSL)" cargo $(1) --release --locked -p whimbrel-stacks \
+  --features $(STACKS),tquic
 stacks: | cargo
-	cargo build --release --locked -p whimbrel-stacks --features quinn,smoltcp
+	@command -v cmake >/dev/null || $(call missing,cmake,cmake)
+	@command -v c++ >/dev/null || $(call missing,a C++ compiler,g++)
+	cargo build --release --locked -p whimbrel-stacks --features $(STACKS)
+	$(call WITH_TQUIC,build)
+
+## Tests of the stacks, optimized: connections of all of them, and the known faults.
+test-stacks: stacks
+	$(call WITH_TQUIC,test)
 
 ## The command to give to others, as target/dist/whimbrel: all formats, smallest and fastest, slow
 ## to build.

@@ -189,7 +189,12 @@ impl Args {
             }
         }
         let references = self.play(&tasks)?;
-        Ok(league::markdown(points, senders, played, &references))
+        Ok(format!(
+            "{}\n{}\n{}",
+            league::markdown(points, senders, played, &references),
+            "The same controllers of different stacks; bold is outside of the others' range:\n",
+            league::families(points, senders, played)
+        ))
     }
 
     fn senders(&self) -> Result<Vec<Sender>> {

@@ -18,6 +18,8 @@ pub struct Stack {
     pub controllers: &'static [&'static str],
     /// What it is, in a few words.
     pub summary: &'static str,
+    /// Whether `all` names it too: not so a version from before a mend.
+    pub current: bool,
     connect: Carrier,
 }
 
@@ -44,6 +46,7 @@ pub const STACKS: &[Stack] = &[
         version: OWN_VERSION,
         controllers: OURS,
         summary: "the simulator's TCP: SACK, RACK, as Linux",
+        current: true,
         connect: Carrier::Simulator,
     },
     Stack {
@@ -51,13 +54,24 @@ pub const STACKS: &[Stack] = &[
         version: OWN_VERSION,
         controllers: OURS,
         summary: "this project's algorithms on noq-proto 1.4.0",
+        current: true,
         connect: Carrier::Foreign(crate::stack::noq::connect_whimbrel),
+    },
+    #[cfg(feature = "quinn")]
+    Stack {
+        name: "whimbrel-quinn",
+        version: OWN_VERSION,
+        controllers: &["newreno", "cubic"],
+        summary: "this project's algorithms on quinn-proto 0.11.19",
+        current: true,
+        connect: Carrier::Foreign(crate::stack::quinn::connect_whimbrel),
     },
     Stack {
         name: "noq",
         version: "1.4.0",
         controllers: &["newreno", "cubic", "bbr3"],
         summary: "noq-proto, QUIC",
+        current: true,
         connect: Carrier::Foreign(crate::stack::noq::connect),
     },
     #[cfg(feature = "quinn")]
@@ -66,7 +80,26 @@ pub const STACKS: &[Stack] = &[
         version: "0.11.19",
         controllers: &["newreno", "cubic", "bbr"],
         summary: "quinn-proto, QUIC",
+        current: true,
         connect: Carrier::Foreign(crate::stack::quinn::connect),
+    },
+    #[cfg(feature = "quiche")]
+    Stack {
+        name: "quiche",
+        version: "0.30.0",
+        controllers: &["reno", "cubic", "bbr2"],
+        summary: "quiche, QUIC",
+        current: true,
+        connect: Carrier::Foreign(crate::stack::quiche::connect),
+    },
+    #[cfg(feature = "tquic")]
+    Stack {
+        name: "tquic",
+        version: "1.6.0",
+        controllers: &["cubic", "bbr", "bbr3", "copa"],
+        summary: "TQUIC",
+        current: true,
+        connect: Carrier::Foreign(crate::stack::tquic::connect),
     },
     #[cfg(feature = "smoltcp")]
     Stack {
@@ -74,7 +107,35 @@ pub const STACKS: &[Stack] = &[
         version: "0.14.0",
         controllers: &["reno", "cubic", "none"],
         summary: "TCP for small devices, without SACK",
+        current: true,
         connect: Carrier::Foreign(crate::stack::smoltcp::connect),
+    },
+    #[cfg(feature = "older")]
+    Stack {
+        name: "noq-0.17",
+        version: "0.17.0",
+        controllers: &["newreno", "cubic", "bbr"],
+        summary: "noq-proto before mends of CUBIC, with BBR's first version",
+        current: false,
+        connect: Carrier::Foreign(crate::stack::noq_0_17::connect),
+    },
+    #[cfg(feature = "quiche")]
+    Stack {
+        name: "quiche-unmended",
+        version: "0.30.0",
+        controllers: &["cubic"],
+        summary: "quiche without its mend of CUBIC after idling",
+        current: false,
+        connect: Carrier::Foreign(crate::stack::quiche::connect_unmended),
+    },
+    #[cfg(feature = "older")]
+    Stack {
+        name: "smoltcp-0.13",
+        version: "0.13.1",
+        controllers: &["reno", "cubic"],
+        summary: "smoltcp before mends of Reno and CUBIC",
+        current: false,
+        connect: Carrier::Foreign(crate::stack::smoltcp_0_13::connect),
     },
 ];
 
@@ -132,7 +193,7 @@ impl Sender {
             controllers.map(|name| stack.sender(name)).collect()
         };
         if stack == "all" {
-            let every = STACKS.iter().flat_map(all);
+            let every = STACKS.iter().filter(|stack| stack.current).flat_map(all);
             let found: Vec<Self> = match controller {
                 None => every.collect(),
                 Some(family) => every.filter(|sender| sender.family() == family).collect(),
@@ -203,6 +264,11 @@ impl fmt::Display for Sender {
 }
 
 impl Stack {
+    /// Whether its controllers are this project's.
+    pub fn is_ours(&self) -> bool {
+        self.version == OWN_VERSION
+    }
+
     fn sender(&self, controller: &str) -> Sender {
         Sender {
             stack: self.name,
@@ -212,7 +278,13 @@ impl Stack {
 
     fn has(&self, controller: &str) -> bool {
         let listed = self.controllers.contains(&controller);
-        listed || self.version == OWN_VERSION && is_ours(controller)
+        listed
+            || self.is_ours()
+                && is_ours(controller)
+                && match self.connect {
+                    Carrier::Foreign(connect) => connect(controller, 0).is_some(),
+                    Carrier::Simulator => true,
+                }
     }
 }
 
@@ -260,10 +332,10 @@ mod tests {
     #[test]
     fn versions_are_those_of_the_lock_file() {
         let lock = include_str!("../../../Cargo.lock");
-        for stack in STACKS.iter().filter(|stack| stack.version != OWN_VERSION) {
+        for stack in STACKS.iter().filter(|stack| !stack.is_ours()) {
             let package = match stack.name {
                 "quinn" => "quinn-proto",
-                "noq" => "noq-proto",
+                "noq" | "noq-0.17" => "noq-proto",
                 name => name.split('-').next().unwrap_or(name),
             };
             let entry = format!("name = \"{package}\"\nversion = \"{}\"", stack.version);

@@ -1,4 +1,5 @@
-//! The league: senders by the scores of the matrix, as Markdown.
+//! The league: senders by the scores of the matrix, and each family of controllers beside the
+//! others' implementations of it, as Markdown.
 
 use crate::show::mean;
 use std::collections::BTreeMap;
@@ -87,6 +88,64 @@ pub fn markdown(
             text += &format!(" {:.0} |", efficiency * 100.0);
         }
         text.push('\n');
+    }
+    text
+}
+
+/// Families of controllers that several stacks have.
+const FAMILIES: [&str; 3] = ["cubic", "newreno", "bbr"];
+
+/// For each family: the efficiency of this project's senders at each point, and the range of the
+/// others'. An efficiency outside of that range is bold.
+pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -> String {
+    let efficiency = |sender: &Sender, point: &MatrixPoint| {
+        let stack = sender.stack().name;
+        let same = |run: &&Played| {
+            (run.run.stack.as_str(), &run.run.controller, &run.run.point)
+                == (stack, &sender.controller, &point.id)
+        };
+        mean(played.iter().filter(same).map(|one| one.run.efficiency)) * 100.0
+    };
+    let mut text = "| family | sender |".to_owned();
+    for point in points {
+        text += &format!(" {} |", point.id);
+    }
+    text += "\n|---|---|";
+    text += &"--:|".repeat(points.len());
+    text.push('\n');
+    for family in FAMILIES {
+        let of = |ours: bool| {
+            let all = senders.iter().filter(|sender| sender.family() == family);
+            all.filter(move |sender| sender.stack().is_ours() == ours)
+        };
+        // In the order of the points: the least and the greatest, in whole percents as printed.
+        let ranges: Vec<(f64, f64)> = points
+            .iter()
+            .map(|point| {
+                let all = of(false).map(|sender| efficiency(sender, point).round());
+                all.fold((f64::INFINITY, 0.0), |(least, most), value| {
+                    (value.min(least), value.max(most))
+                })
+            })
+            .collect();
+        for sender in of(true) {
+            text += &format!("| {family} | `{sender}` |");
+            for (point, (least, most)) in points.iter().zip(&ranges) {
+                let value = efficiency(sender, point).round();
+                let inside = (*least..=*most).contains(&value);
+                let mark = if inside { "" } else { "**" };
+                text += &format!(" {mark}{value:.0}{mark} |");
+            }
+            text.push('\n');
+        }
+        let others = of(false).count();
+        if others > 0 {
+            text += &format!("| {family} | {others} of others |");
+            for (least, most) in &ranges {
+                text += &format!(" {least:.0}–{most:.0} |");
+            }
+            text.push('\n');
+        }
     }
     text
 }

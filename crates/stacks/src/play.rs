@@ -58,6 +58,8 @@ pub struct Run {
     pub delay_p95_ms: f64,
     /// Packets that the senders under test sent.
     pub packets_sent: u64,
+    /// Their mean size on the wire, with all headers, bytes.
+    pub packet_bytes: f64,
     /// Those of them that links lost, for whatever cause.
     pub packets_lost: u64,
     /// Those of them that queues dropped.
@@ -158,6 +160,7 @@ impl Task<'_> {
             each.sum()
         };
         let packets_sent: u64 = sum(|flow| flow.packets_sent);
+        let sent_bytes: u64 = sum(|flow| flow.sent_on_wire.get());
         let own = self.sender.is_simulated();
         let taken_for_lost = match own {
             true => Some(sum(|flow| flow.retransmits)),
@@ -181,6 +184,7 @@ impl Task<'_> {
             queue_ms: measures.wait * rtt_ms,
             delay_p95_ms: measures.delay * rtt_ms,
             packets_sent,
+            packet_bytes: sent_bytes as f64 / packets_sent.max(1) as f64,
             packets_lost,
             packets_dropped: sum(|flow| flow.lost.congestion()),
             taken_for_lost,
@@ -218,6 +222,7 @@ impl Task<'_> {
             queue_ms: 0.0,
             delay_p95_ms: 0.0,
             packets_sent: 0,
+            packet_bytes: 0.0,
             packets_lost: 0,
             packets_dropped: 0,
             taken_for_lost: None,

@@ -9,7 +9,11 @@
 //! Random numbers that a library keeps for a thread (those of `rand`, the keys of hash maps) are
 //! drawn from these functions once: [`isolated`] runs each run on a thread of its own.
 //!
+//! quiche draws from BoringSSL's `RAND_bytes`, and `rand` 0.8, which TQUIC uses, makes the system
+//! call itself (`syscall`): both are replaced too.
 
+#[cfg(feature = "tquic")]
+use libc::c_long;
 use libc::{c_int, c_uint, c_void, clockid_t, size_t, ssize_t, timespec};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -57,6 +61,10 @@ impl Clock {
         // Keeps the definitions below in the program.
         let _: unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int = clock_gettime;
         let _: unsafe extern "C" fn(*mut c_void, size_t, c_uint) -> ssize_t = getrandom;
+        #[cfg(feature = "quiche")]
+        let _: unsafe extern "C" fn(*mut u8, size_t) -> c_int = __wrap_RAND_bytes;
+        #[cfg(feature = "tquic")]
+        let _: SystemCall = __wrap_syscall;
         let since = Duration::from_nanos(NOW.get().saturating_sub(1));
         Self {
             origin: Instant::now() - since,
@@ -146,6 +154,74 @@ pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c
     }
     // SAFETY: the arguments of the system call are those of the function.
     unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) as ssize_t }
+}
+
+#[cfg(feature = "quiche")]
+unsafe extern "C" {
+    /// BoringSSL's own function, under the name that the linker gives it.
+    fn __real_RAND_bytes(buffer: *mut u8, length: size_t) -> c_int;
+}
+
+/// Replaces BoringSSL's `RAND_bytes`; see `build.rs`.
+///
+/// # Safety
+/// `buffer` points to `length` bytes that may be written.
+#[cfg(feature = "quiche")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_RAND_bytes(buffer: *mut u8, length: size_t) -> c_int {
+    if length > 0 && !buffer.is_null() {
+        // SAFETY: the caller lets so many bytes be written.
+        if fill(unsafe { std::slice::from_raw_parts_mut(buffer, length) }) {
+            return 1;
+        }
+    }
+    // SAFETY: the arguments are those of the function.
+    unsafe { __real_RAND_bytes(buffer, length) }
+}
+
+/// The C library's `syscall` with all arguments that a system call has. A caller that passes fewer
+/// leaves the others undefined, and the system call ignores them.
+#[cfg(feature = "tquic")]
+type SystemCall =
+    unsafe extern "C" fn(c_long, *mut c_void, size_t, usize, usize, usize, usize) -> c_long;
+
+#[cfg(feature = "tquic")]
+unsafe extern "C" {
+    /// The C library's own function, under the name that the linker gives it.
+    fn __real_syscall(
+        number: c_long,
+        a: *mut c_void,
+        b: size_t,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+    ) -> c_long;
+}
+
+/// Replaces the C library's `syscall`; see `build.rs`.
+///
+/// # Safety
+/// As for the system call with this number.
+#[cfg(feature = "tquic")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_syscall(
+    number: c_long,
+    a: *mut c_void,
+    b: size_t,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == libc::SYS_getrandom && b > 0 && !a.is_null() {
+        // SAFETY: the system call writes so many bytes there.
+        if fill(unsafe { std::slice::from_raw_parts_mut(a.cast::<u8>(), b) }) {
+            return b as c_long;
+        }
+    }
+    // SAFETY: the arguments are those of the function.
+    unsafe { __real_syscall(number, a, b, c, d, e, f) }
 }
 
 /// CPU time that this thread has used.

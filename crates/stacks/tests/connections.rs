@@ -70,12 +70,14 @@ fn runs(point: &MatrixPoint, senders: &str, threads: usize) -> Vec<Run> {
 #[test]
 fn cubic_of_each_quic_stack_fills_a_clean_link() {
     for run in runs(&path("0 %"), "all:cubic", 2) {
-        // smoltcp has no SACK; its page says so.
-        if run.stack == "smoltcp" {
-            continue;
-        }
+        // smoltcp has no SACK, and the packets of quiche and TQUIC: see `docs/stacks.md`.
+        let least = match run.stack.as_str() {
+            "smoltcp" => continue,
+            "quiche" | "tquic" => 0.8,
+            _ => 0.9,
+        };
         let rate = run.goodput_bps / 20e6;
-        assert!((0.9..0.98).contains(&rate), "{run:?}");
+        assert!((least..0.98).contains(&rate), "{run:?}");
         assert!(
             !run.failed && run.packets_lost == run.packets_dropped,
             "{run:?}"
@@ -96,4 +98,44 @@ fn the_same_seed_gives_the_same_run_on_any_number_of_threads() {
         all.iter().all(other),
         "the seed decides which packets are lost"
     );
+}
+
+/// Known faults show, and not in versions that have been mended.
+#[cfg(all(feature = "older", feature = "smoltcp"))]
+#[test]
+fn smoltcp_sends_more_than_its_window_before_0_14_only() {
+    for (sender, floods) in [("smoltcp-0.13", true), ("smoltcp:reno", false)] {
+        for run in runs(&path("0 %"), sender, 2) {
+            let lost = run.packets_lost as f64 / run.packets_sent as f64;
+            assert_eq!(lost > 0.5, floods, "{run:?}");
+        }
+    }
+}
+
+#[cfg(feature = "quiche")]
+#[test]
+fn packets_of_quiche_shrink_with_each_loss_and_of_others_do_not() {
+    for (sender, shrinks) in [("quiche:cubic", true), ("noq:cubic", false)] {
+        for run in runs(&path("0.5 %"), sender, 2) {
+            assert_eq!(run.packet_bytes < 1200.0, shrinks, "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn the_estimate_of_noqs_bbr3_falls_between_probes() {
+    let rate = |sender| {
+        let all = runs(&path("0 %"), sender, 2);
+        all.iter().map(|run| run.goodput_bps).sum::<f64>() / all.len() as f64
+    };
+    let (noq, ours) = (rate("noq:bbr3"), rate("whimbrel-quic:bbr3"));
+    assert!(noq < 0.95 * ours, "{noq} {ours}");
+}
+
+#[cfg(feature = "tquic")]
+#[test]
+fn the_window_of_tquics_bbr3_falls_without_losses() {
+    for run in runs(&path("0 %"), "tquic:bbr3", 2) {
+        assert!(run.efficiency < 0.7 && run.packets_lost < 100, "{run:?}");
+    }
 }

@@ -1,11 +1,22 @@
 //! The stacks, a file for each.
 
 pub(crate) mod noq;
+#[cfg(feature = "older")]
+pub(crate) mod noq_0_17;
+mod noq_family;
+#[cfg(feature = "quiche")]
+pub(crate) mod quiche;
 #[cfg(feature = "quinn")]
 pub(crate) mod quinn;
 mod quinn_family;
 #[cfg(feature = "smoltcp")]
 pub(crate) mod smoltcp;
+#[cfg(feature = "older")]
+pub(crate) mod smoltcp_0_13;
+#[cfg(any(feature = "smoltcp", feature = "older"))]
+mod smoltcp_family;
+#[cfg(feature = "tquic")]
+pub(crate) mod tquic;
 
 /// The address of each end of a QUIC connection: the client's, then the server's.
 fn addresses() -> [std::net::SocketAddr; 2] {

@@ -1,10 +1,13 @@
 //! quinn-proto: the protocol state machine of quinn. Its congestion controllers are New Reno, CUBIC
-//! and BBR (version 1, which it calls experimental).
+//! and BBR (version 1, which it calls experimental). As `whimbrel-quinn` it has those of this
+//! project that set no pacing rate, through their adapter.
 
 use super::quinn_family::endpoint;
 use bytes::BytesMut;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use std::net::SocketAddr;
+use whimbrel_cc::Spec;
+use whimbrel_quinn::Factory;
 
 endpoint!(quinn_proto);
 
@@ -32,6 +35,17 @@ pub(crate) fn connect(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>;
         ),
         _ => return None,
     })
+}
+
+/// Both ends of a connection with this project's controller; `None` if it is unknown or quinn cannot
+/// run it.
+pub(crate) fn connect_whimbrel(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
+    let spec: Spec = controller.parse().ok()?;
+    let factory = Factory::new(spec).ok()?.seed(seed);
+    let set = |transport: &mut TransportConfig| {
+        transport.congestion_controller_factory(Arc::new(factory));
+    };
+    Some(open(set, seed))
 }
 
 fn new_endpoint(
