@@ -86,6 +86,7 @@ impl Factory {
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
             utc: utc.unwrap_or_default().into(),
+            saved: None,
         }
     }
 }
