@@ -8,6 +8,7 @@ VENV := target/venv
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
+.PHONY: examples site
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections world attacks
@@ -169,6 +170,17 @@ rank: build
 	mkdir -p target
 	$(WHIMBREL) rank --controllers all --json --report target/ranking.html > target/ranking.json
 	tools/ranking.py target/ranking.json --version "$$($(WHIMBREL) --version)"
+
+## Writes what the examples in the documentation print now; CHECK=--check only says what differs.
+CHECK :=
+examples: build
+	tools/examples.py --whimbrel $(WHIMBREL) $(CHECK)
+
+## The documentation as a web site in target/site, with MkDocs in a virtual environment.
+site:
+	python3 -m venv target/site-venv
+	target/site-venv/bin/pip install -q mkdocs==1.6.1
+	target/site-venv/bin/python tools/site.py
 
 ## Times every experiment again, on an idle machine, and writes experiments/seconds.toml.
 seconds: build
