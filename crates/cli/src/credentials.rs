@@ -5,8 +5,8 @@ use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use whimbrel_transfer::{
-    Error, Fingerprint, Identity, KnownHosts, KnownTokens, Reason, ServerAddress, Token,
-    default_state_dir,
+    Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Reason, ServerAddress,
+    Token, default_state_dir,
 };
 
 /// The environment variable with the token.
@@ -45,6 +45,8 @@ pub struct Credentials {
     pub fingerprint: Option<Fingerprint>,
     /// The pinned servers.
     pub known_hosts: Option<KnownHosts>,
+    /// What the paths to servers carried.
+    pub known_paths: Option<KnownPaths>,
     tokens: Option<KnownTokens>,
     source: Source,
     host: String,
@@ -72,11 +74,13 @@ impl CredentialArgs {
         let in_state = |name| state.as_ref().map(|state: &PathBuf| state.join(name));
         let known_hosts = in_state("known_hosts").map(KnownHosts::at);
         let tokens = in_state("tokens").map(KnownTokens::at);
+        let known_paths = in_state("paths").map(KnownPaths::at);
         let host = server.to_string();
         let credentials = |token, source, fingerprint| Credentials {
             token,
             fingerprint,
             known_hosts: known_hosts.clone(),
+            known_paths: known_paths.clone(),
             tokens: tokens.clone(),
             source,
             host: host.clone(),

@@ -1,7 +1,8 @@
-//! How a client reaches its server: `--transport`, `--require-pq`.
+//! How a client reaches its server: `--transport`, `--require-pq`, `--no-resume-rate`.
 
+use crate::credentials::Credentials;
 pub use whimbrel_study::real::over_tcp as algorithm;
-use whimbrel_transfer::{AcceptedGroups, ClientOptions, TcpControl, TransportChoice};
+use whimbrel_transfer::{AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice};
 
 /// The transport and its keys.
 #[derive(Debug, Clone, clap::Args)]
@@ -20,9 +21,19 @@ pub struct TransportArgs {
     /// decrypt a record of the connection later. By default it is preferred
     #[arg(long, help_heading = "Server")]
     require_pq: bool,
+    /// Start as if nothing was known of the path. By default a transfer starts at a rate that the
+    /// path to this server carried within the last day, carefully (RFC 9959)
+    #[arg(long, help_heading = "Server")]
+    no_resume_rate: bool,
 }
 
 impl TransportArgs {
+    /// What is known of paths, unless it is not to be used.
+    pub fn known_paths(&self, credentials: &Credentials) -> Option<KnownPaths> {
+        let known = credentials.known_paths.clone();
+        known.filter(|_| !self.no_resume_rate)
+    }
+
     /// Sets what these options say.
     pub fn apply(&self, options: &mut ClientOptions) {
         options.transport = self.transport;

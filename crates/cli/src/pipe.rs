@@ -103,6 +103,7 @@ fn options(
     options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
+    options.known_paths = transport.known_paths(credentials);
     options
 }
 

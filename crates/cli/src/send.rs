@@ -72,6 +72,8 @@ pub const UNTRUSTED: u8 = 4;
                          weighted_fairness, allocated_bps, noise, lumps,
                          reported, halts}; null unless the controller sends
                          bursts
+  saved_path             what an earlier transfer found on the path, with which
+                         this one began: {cwnd_bytes, rtt_ms}, or null
   blake3                 the file's hash, which the server has verified
   path                   after a lossy transfer what it saw: {lost, random_loss
                          (while the queue was short, without bursts), bursts,
@@ -473,6 +475,7 @@ fn client(
     client.priority = args.priority.unwrap_or_default();
     client.fingerprint = credentials.fingerprint;
     client.known_hosts.clone_from(&credentials.known_hosts);
+    client.known_paths = args.transport.known_paths(credentials);
     client.qlog = match &args.qlog {
         Some(path) => Some(qlog_folder(path, args.qlog_limit, args.qlog_limit)?),
         None => None,

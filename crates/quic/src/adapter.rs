@@ -33,6 +33,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::quic_transport::{Flight, Rounds, Rtt};
@@ -76,6 +77,8 @@ struct Inner {
     rate: RateEstimator,
     rtt: Rtt,
     rounds: Rounds,
+    /// What the path carries, for a later connection.
+    observer: Observer,
     /// Packets acknowledged so far in the current ACK frame.
     batch: Batch,
     /// An acknowledgment that the algorithm has not received yet.
@@ -155,6 +158,7 @@ impl Adapter {
             rate: RateEstimator::default(),
             rtt: Rtt::default(),
             rounds: Rounds::default(),
+            observer: Observer::default(),
             batch: Batch::default(),
             pending_ack: None,
             lost: LostBatch::default(),
@@ -209,6 +213,7 @@ impl Inner {
         };
         self.controller = renew(u16::try_from(self.mtu).unwrap_or(u16::MAX));
         self.rtt = Rtt::default();
+        self.observer = Observer::default();
         self.pending_ack = None;
         self.lost = LostBatch::default();
         let next = self.flight.next_order();
@@ -314,7 +319,12 @@ impl Inner {
             }
         }
         self.controller.on_ack(&ack);
-        self.report(|s| s.state.delivery_rate = ack.delivery_rate.or(s.state.delivery_rate));
+        self.observer.on_ack(&ack);
+        self.report(|s| {
+            s.state.delivery_rate = ack.delivery_rate.or(s.state.delivery_rate);
+            s.path = self.observer.path();
+            s.path_is_settled = self.observer.is_settled();
+        });
     }
 
     /// Delivers the pending acknowledgment, unless it arrived at `now`: then it revealed the loss

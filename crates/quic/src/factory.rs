@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::{Setup, Spec};
+use whimbrel_cc::{SavedPath, Setup, Spec};
 use whimbrel_units::{Bytes, Duration};
 
 /// DATAGRAM frames that wait to be sent, or to be read, at most, bytes.
@@ -48,6 +48,7 @@ pub struct Factory {
     /// [`Setup::seed`] of the next controller, shared by all clones.
     seed: Arc<AtomicU64>,
     log: Option<PacketLog>,
+    saved: Option<SavedPath>,
 }
 
 impl Factory {
@@ -81,6 +82,7 @@ impl Factory {
             // The standard library seeds its hash maps with the system's random numbers.
             seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
             log: None,
+            saved: None,
         }
     }
 
@@ -149,6 +151,13 @@ impl Factory {
         self
     }
 
+    /// What an earlier connection found on the path: connections start with Careful Resume
+    /// (RFC 9959), until their local address changes. No effect on algorithms that send bursts.
+    pub fn resuming(mut self, saved: Option<SavedPath>) -> Self {
+        self.saved = saved;
+        self
+    }
+
     /// Sets the seed of the random numbers that algorithms draw, so that every run draws the same:
     /// the n-th controller built uses `seed + n`. By default every factory has a random seed.
     pub fn seed(mut self, seed: u64) -> Self {
@@ -191,7 +200,7 @@ impl Factory {
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
             utc: utc_at(origin),
-            saved: None,
+            saved: self.saved,
         }
     }
 }
@@ -222,7 +231,8 @@ impl ControllerFactory for ConnectionFactory {
             return Box::new(BurstAdapter::new(control, setup.initial_window));
         }
         let controller = self.factory.controller(&setup);
-        let factory = self.factory.clone();
+        // Another path is not the one that was saved.
+        let factory = self.factory.clone().resuming(None);
         let renew = Renew(Arc::new(move |mtu| {
             factory.controller(&factory.setup(mtu, now))
         }));

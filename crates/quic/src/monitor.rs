@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
-use whimbrel_cc::{Spans, Verdict};
+use whimbrel_cc::{SavedPath, Spans, Verdict};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Maximum number of samples kept: 100 minutes at ten per second. A longer trace becomes coarser,
@@ -17,6 +17,11 @@ pub struct Snapshot {
     /// Episodes of loss and of congestion marks. After one that reduced the window, at most one
     /// per round trip.
     pub episodes: EpisodeCounts,
+    /// What the path was seen to carry, if data was sent for some round trips
+    /// ([`Observer`](whimbrel_cc::careful_resume::Observer)).
+    pub path: Option<SavedPath>,
+    /// It was seen for long enough to replace what an earlier connection saw.
+    pub path_is_settled: bool,
     /// What only a sender of bursts has.
     pub bursts: Option<Bursts>,
 }

@@ -54,6 +54,7 @@ pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportCho
 pub use connection::qlog::QlogFolder;
 pub use credentials::identity::{Identity, default_state_dir};
 pub use credentials::known_hosts::KnownHosts;
+pub use credentials::known_paths::KnownPaths;
 pub use credentials::known_tokens::KnownTokens;
 pub use credentials::tls::ALPN;
 pub use defaults::{DEFAULT_CONTROLLER, DEFAULT_PORT, default_controller};

@@ -14,6 +14,7 @@ use noq_proto::PathId;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::{self, sleep};
+use whimbrel_cc::SavedPath;
 use whimbrel_quic::{Factory, Monitor, PacketLog};
 use whimbrel_units::Duration as Span;
 
@@ -62,6 +63,8 @@ pub(crate) struct Attempts {
     pub transport: Option<Transport>,
     /// How its keys were agreed on; `None` if there was none.
     pub key_exchange: Option<KeyExchange>,
+    /// What was known of the path when the last connection began.
+    pub saved: Option<SavedPath>,
     pub intervals: IntervalStatistics,
     /// Time between their samples.
     interval: Option<Span>,
@@ -125,6 +128,7 @@ impl Attempts {
             mtu: 0,
             transport: None,
             key_exchange: None,
+            saved: None,
             intervals: IntervalStatistics::new(None, started),
             interval: measurement.interval,
         };
@@ -234,6 +238,7 @@ impl Attempts {
         }
         self.transport = Some(session.transport.clone());
         self.key_exchange = session.key_exchange;
+        self.saved = session.saved;
         if connected.is_none() {
             let now = Instant::now();
             *connected = Some(now);

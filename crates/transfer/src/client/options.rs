@@ -5,6 +5,7 @@ use super::retry::Retry;
 use crate::connection::over_tcp::{TcpAlgorithm, TransportChoice};
 use crate::connection::qlog::QlogFolder;
 use crate::credentials::known_hosts::KnownHosts;
+use crate::credentials::known_paths::KnownPaths;
 use crate::fingerprint::Fingerprint;
 use crate::token::Token;
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub struct ClientOptions {
     /// The file of pinned servers. A server given with `fingerprint` is pinned after a successful
     /// handshake.
     pub known_hosts: Option<KnownHosts>,
+    /// What the paths to servers carried: a connection over UDP starts with Careful Resume
+    /// (RFC 9959), and saves what it finds. `None`: neither.
+    pub known_paths: Option<KnownPaths>,
     /// The congestion controller of what is sent from here. The server chooses its own.
     pub controller: Spec,
     /// The requested priority against other transfers to the same server; the server may grant a
@@ -54,6 +58,7 @@ impl ClientOptions {
             token,
             fingerprint: None,
             known_hosts: None,
+            known_paths: None,
             controller,
             priority: Priority::default(),
             qlog: None,

@@ -5,6 +5,7 @@ use super::options::ClientOptions;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::{close, framing};
+use crate::credentials::known_paths::KnownPath;
 use crate::error::Error;
 use crate::wire::{Message, Reason, VERSION};
 use noq_proto::{TransportConfig, VarInt};
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use whimbrel_cc::SavedPath;
 use whimbrel_quic::endpoint::{Connection, Endpoint};
 use whimbrel_quic::{Factory, Monitor};
 
@@ -28,6 +30,10 @@ pub(crate) struct ClientSession {
     pub monitor: Monitor,
     /// What carries the connection.
     pub transport: Transport,
+    /// Where what it finds of its path is saved.
+    path: Option<KnownPath>,
+    /// What an earlier connection found on it, with which this one began.
+    pub saved: Option<SavedPath>,
     /// How its keys were agreed on.
     pub key_exchange: Option<KeyExchange>,
     /// The position in the server's queue; 0 if the request does not wait.
@@ -58,6 +64,8 @@ impl ClientSession {
             connection,
             monitor,
             transport,
+            path,
+            saved,
         } = Dial::new(options, parameters).connect(factory).await?;
         let hello = Message::Hello {
             version: VERSION,
@@ -80,6 +88,8 @@ impl ClientSession {
             connection,
             monitor,
             transport,
+            path,
+            saved,
             queued: AtomicU32::new(0),
             hello: Mutex::new(Some(hello)),
         })
@@ -139,9 +149,25 @@ impl ClientSession {
         }
     }
 
+    /// Saves what the path was seen to carry. A short transfer may have seen less than an earlier
+    /// one: it counts alone only if it met losses. A failure costs the next transfer its start, and
+    /// this one nothing.
+    fn save_path(&self) {
+        let seen = self.monitor.snapshot();
+        let (Some(known), Some(path)) = (&self.path, seen.path) else {
+            return;
+        };
+        let alone = seen.path_is_settled || seen.episodes.reductions > 0;
+        let larger = known
+            .saved()
+            .filter(|before| !alone && before.cwnd > path.cwnd);
+        known.save(larger.unwrap_or(path)).ok();
+    }
+
     /// Closes the connection and lets the server know now. If the network prevents it, the server
     /// times out.
     pub async fn close(&self) {
+        self.save_path();
         self.connection.close(VarInt::from_u32(close::DONE), b"");
         timeout(Duration::from_secs(1), self.endpoint.wait_idle())
             .await

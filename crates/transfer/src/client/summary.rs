@@ -2,6 +2,7 @@
 
 use crate::connection::over_tcp::Transport;
 use serde::Serialize;
+use whimbrel_cc::SavedPath;
 use whimbrel_cc::connection::ConnectionState;
 use whimbrel_quic::Snapshot;
 use whimbrel_units::{Bytes, Duration};
@@ -55,6 +56,9 @@ pub struct Summary {
     pub verdicts: Option<VerdictCounts>,
     /// What only a controller that sends bursts has; null for others.
     pub bursts: Option<BurstSummary>,
+    /// What an earlier transfer found on the path, with which the last connection began
+    /// (RFC 9959); null if nothing was known.
+    pub saved_path: Option<SavedPathSummary>,
     /// The trace, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<TracePoint>>,
@@ -145,6 +149,24 @@ pub struct BurstSummary {
     pub reported: u64,
     /// Times that silence halted the sender.
     pub halts: u64,
+}
+
+/// What an earlier transfer found on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SavedPathSummary {
+    /// The data that it held without a queue, bytes.
+    pub cwnd_bytes: u64,
+    /// Its minimum round-trip time, milliseconds.
+    pub rtt_ms: f64,
+}
+
+impl From<SavedPath> for SavedPathSummary {
+    fn from(saved: SavedPath) -> Self {
+        Self {
+            cwnd_bytes: saved.cwnd.get(),
+            rtt_ms: saved.rtt.as_millis_f64(),
+        }
+    }
 }
 
 impl From<whimbrel_quic::Bursts> for BurstSummary {

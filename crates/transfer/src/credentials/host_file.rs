@@ -45,13 +45,23 @@ impl HostFile {
     /// # Errors
     /// If the file cannot be written.
     pub fn set(&self, host: &str, value: &str) -> Result<(), Error> {
+        self.set_among(usize::MAX, host, value)
+    }
+
+    /// The same, and removes the oldest entries beyond `most`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn set_among(&self, most: usize, host: &str, value: &str) -> Result<(), Error> {
         if let Some(directory) = self.path.parent() {
             private_file::create_directory(directory)?;
         }
         let _lock = private_file::lock(&self.path)?;
         let keep = |line: &&str| entry(line).is_none_or(|(name, _)| name != host);
         let old = private_file::read(&self.path, self.access)?.unwrap_or_default();
-        let mut text: String = old.lines().filter(keep).map(|l| format!("{l}\n")).collect();
+        let kept: Vec<&str> = old.lines().filter(keep).collect();
+        let from = (kept.len() + 1).saturating_sub(most);
+        let mut text: String = kept[from..].iter().map(|l| format!("{l}\n")).collect();
         text.push_str(&format!("{host} {value}\n"));
         private_file::replace(&self.path, text.as_bytes())
     }

@@ -11,6 +11,7 @@ mod over_tcp;
 mod pipes;
 mod qlog;
 mod resume;
+mod resume_rate;
 mod strangers;
 mod trees;
 mod users;

@@ -20,6 +20,7 @@ use super::options::ClientOptions;
 use crate::connection::over_tcp::{Transport, TransportChoice};
 use crate::connection::udp;
 use crate::credentials::identity::SERVER_NAME;
+use crate::credentials::known_paths::KnownPath;
 use crate::credentials::tls;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
@@ -32,6 +33,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
+use whimbrel_cc::SavedPath;
 use whimbrel_quic::endpoint::{Connection, Endpoint};
 use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_quic::{Factory, Monitor};
@@ -58,6 +60,10 @@ pub(crate) struct Connected {
     pub monitor: Monitor,
     /// What carries it.
     pub transport: Transport,
+    /// Where what it finds of its path is saved.
+    pub path: Option<KnownPath>,
+    /// What an earlier connection found on it.
+    pub saved: Option<SavedPath>,
 }
 
 /// The end of a race of addresses that nothing won.
@@ -126,6 +132,12 @@ impl<'a> Dial<'a> {
         let id = introduction::connection_id(&self.options.token);
         let id = ConnectionId::new(&id.map_err(|e| local(&e))?);
         config.initial_dst_cid_provider(Arc::new(move || id));
+        let paths = self.options.known_paths.as_ref();
+        let path = paths
+            .zip(expected)
+            .and_then(|(paths, server)| paths.to(server, address));
+        let saved = path.as_ref().and_then(KnownPath::saved);
+        let factory = factory.resuming(saved);
         let prepared = factory.client(config, self.transport.clone(), self.options.priority);
         let endpoint = open(address).map_err(|e| local(&e))?;
         let mut connecting = endpoint
@@ -144,6 +156,8 @@ impl<'a> Dial<'a> {
                     connection,
                     monitor: factory.monitor(),
                     transport: Transport::Quic,
+                    path,
+                    saved,
                 });
             }
             Ok(Err(error)) => error,

@@ -102,6 +102,8 @@ impl Dial<'_> {
             connection,
             monitor: factory.monitor(),
             transport: Transport::Tls(control),
+            path: None,
+            saved: None,
         })
     }
 }

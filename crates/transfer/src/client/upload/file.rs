@@ -3,7 +3,9 @@
 use crate::client::attempts::{Attempts, Task};
 use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
-use crate::client::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
+use crate::client::summary::{
+    BurstSummary, SavedPathSummary, Summary, TracePoint, VerdictCounts, goodput,
+};
 use crate::client::update::{Outcome, Progress, Update};
 use crate::connection::close;
 use crate::connection::key_exchange::KeyExchange;
@@ -384,6 +386,7 @@ fn summarize(
         spurious: attempts.earlier.spurious + now.episodes.spurious,
         verdicts: VerdictCounts::of(&now),
         bursts: now.bursts.map(BurstSummary::from),
+        saved_path: attempts.saved.map(SavedPathSummary::from),
         samples: options
             .measurement
             .trace
