@@ -1,6 +1,7 @@
 //! How the commands that connect to a server find its token and its fingerprint.
 
 use crate::failure::BadInput;
+use crate::words;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ impl Credentials {
     pub fn report(&self, error: &Error) {
         // That nothing reads standard error is no reason to hide the exit status.
         let mut out = io::stderr().lock();
-        writeln!(out, "error: {error}").ok();
+        writeln!(out, "error: {}", words::plain(&error.to_string())).ok();
         if let Some(hint) = self.hint(error) {
             writeln!(out, "{hint}").ok();
         }

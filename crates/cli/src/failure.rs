@@ -1,6 +1,7 @@
 //! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
 //! errors; success if the reader of a pipe has closed it.
 
+use crate::words;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
 pub use whimbrel_study::BadInput;
@@ -18,7 +19,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", words::plain(&format!("{error:#}")));
     let bad_input = |cause: &(dyn std::error::Error + 'static)| {
         let of_study = cause.downcast_ref::<whimbrel_study::Error>();
         cause.is::<BadInput>()
@@ -26,4 +27,16 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
             || of_study.is_some_and(whimbrel_study::Error::is_bad_input)
     };
     ExitCode::from(if error.chain().any(bad_input) { 2 } else { 1 })
+}
+
+/// Prints what is wrong with the arguments, or the help that they ask for, and returns the exit
+/// status.
+pub fn of_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    if error.use_stderr() {
+        anstream::eprint!("{}", words::plain(&text));
+    } else {
+        anstream::print!("{text}");
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -39,13 +39,14 @@ mod tcp;
 mod token;
 mod trace;
 mod watch;
+mod words;
 
 /// The algorithms: what one is made of, and the table.
 pub use whimbrel_cc as cc;
 /// Time, data and rates.
 pub use whimbrel_units as units;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 use whimbrel_cc::registry::{self, Entry};
 use whimbrel_study::atomic_file;
@@ -121,7 +122,12 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
     if let Err(error) = registry::add(own) {
         return failure::report(&failure::BadInput::new(error).into());
     }
-    let command = Cli::parse().command;
+    shell::complete::<Cli>();
+    let arguments = shell::command::<Cli>().try_get_matches();
+    let command = match arguments.and_then(|given| Cli::from_arg_matches(&given)) {
+        Ok(cli) => cli.command,
+        Err(error) => return failure::of_arguments(&error),
+    };
     // What has many connections or files open at once.
     if let Command::Serve(_) | Command::Send(_) | Command::Get(_) | Command::Tunnel(_) = command {
         whimbrel_transfer::service::raise_descriptor_limit();
@@ -150,7 +156,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),
-        Command::Completions(args) => shell::completions::<Cli>(&args),
+        Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man::<Cli>(&args),
     };
     done.unwrap_or_else(|error| failure::report(&error))

@@ -1,14 +1,31 @@
 //! `whimbrel completions` and `whimbrel man`: for shells and for `man`, made of the same
 //! description of the command line that parses it.
+//!
+//! The script of a shell runs the command again with each press of the Tab key, so that it knows
+//! the algorithms of this very command, and the part of a list before the last comma.
+
+mod names;
 
 use crate::atomic_file;
+use anyhow::Context;
 use clap::CommandFactory;
-use clap_complete::Shell;
-use std::io::{self, Write};
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
+use std::env;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Print a script that completes commands and flags in a shell
+/// The name of the command.
+const NAME: &str = "whimbrel";
+/// The environment variable by which a shell's script asks for completions.
+const VARIABLE: &str = "COMPLETE";
+/// The width of help that does not go to a terminal, in columns.
+const WIDTH: usize = 80;
+
+/// Print a script that completes commands, flags and names in a shell
+///
+/// Names of algorithms, points of the matrix and experiments are those of the installed command.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,12 +50,31 @@ pub struct ManArgs {
     folder: PathBuf,
 }
 
+/// The command line; help that does not go to a terminal has a fixed width.
+pub fn command<C: CommandFactory>() -> clap::Command {
+    let command = C::command();
+    if io::stdout().is_terminal() || env::var_os("COLUMNS").is_some() {
+        return command;
+    }
+    command.term_width(WIDTH)
+}
+
+/// Answers a shell's script and exits, if one has called.
+pub fn complete<C: CommandFactory>() {
+    CompleteEnv::with_factory(|| names::completed(C::command()))
+        .var(VARIABLE)
+        .complete();
+}
+
 /// Prints the script.
-pub fn completions<C: CommandFactory>(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
-    let mut command = C::command();
-    let name = command.get_name().to_owned();
+pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(&shell)
+        .with_context(|| format!("no completions for {shell}"))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    completer.write_registration(VARIABLE, NAME, NAME, NAME, &mut script)?;
     io::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }
