@@ -1,6 +1,9 @@
 //! How the commands that connect to a server find its token and its fingerprint.
 
+mod stranger;
+
 use crate::failure::BadInput;
+use crate::over_tcp::TransportArgs;
 use crate::words;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
@@ -65,12 +68,18 @@ enum Source {
 }
 
 impl CredentialArgs {
-    /// Finds the token, asks for it if there is a terminal and none is known, and finds the
-    /// fingerprint.
+    /// Finds the fingerprint and the token. On a terminal the user confirms the fingerprint of an
+    /// unknown server, and is then asked for a token if none is known: no secret is asked for
+    /// before it is clear who gets it.
     ///
     /// # Errors
-    /// If no token is known, or the one given is damaged or readable by others.
-    pub fn find(&self, server: &ServerAddress) -> anyhow::Result<Credentials> {
+    /// If no token is known, or the one given is damaged or readable by others; if an unknown
+    /// server does not answer, or the user does not trust it.
+    pub fn find(
+        &self,
+        server: &ServerAddress,
+        transport: &TransportArgs,
+    ) -> anyhow::Result<Credentials> {
         let state = self.identity.clone().or_else(default_state_dir);
         let in_state = |name| state.as_ref().map(|state: &PathBuf| state.join(name));
         let known_hosts = in_state("known_hosts").map(KnownHosts::at);
@@ -86,20 +95,24 @@ impl CredentialArgs {
             source,
             host: host.clone(),
         };
-        if let Some((token, source)) = self.explicit()? {
-            return Ok(credentials(token, source, self.fingerprint));
-        }
-        if let Some(known) = &tokens
-            && let Some(token) = known.get(&host)?
-        {
-            return Ok(credentials(token, Source::Remembered, self.fingerprint));
-        }
-        let own = own_identity(state.as_deref())?;
         let pinned = match &known_hosts {
             Some(known) => known.get(&host)?,
             None => None,
         };
         let expected = self.fingerprint.or(pinned);
+        let known = match (self.explicit()?, &tokens) {
+            (Some(given), _) => Some(given),
+            (None, Some(known)) => known.get(&host)?.map(|token| (token, Source::Remembered)),
+            (None, None) => None,
+        };
+        let confirmed = || match expected {
+            Some(_) => Ok(self.fingerprint),
+            None => stranger::confirm(server, transport),
+        };
+        if let Some((token, source)) = known {
+            return Ok(credentials(token, source, confirmed()?));
+        }
+        let own = own_identity(state.as_deref())?;
         // The token of this machine is sent to this machine only.
         if let Some(own) = &own
             && expected.is_none_or(|expected| expected == own.fingerprint())
@@ -107,8 +120,9 @@ impl CredentialArgs {
             let fingerprint = Some(own.fingerprint());
             return Ok(credentials(own.token().clone(), Source::Kept, fingerprint));
         }
+        let fingerprint = confirmed()?;
         match ask(&host)? {
-            Some(token) => Ok(credentials(token, Source::Given, self.fingerprint)),
+            Some(token) => Ok(credentials(token, Source::Given, fingerprint)),
             None if own.is_some() => {
                 let text = "this machine's token is for another server: use --token-file";
                 Err(BadInput::new(text).into())

@@ -1,6 +1,7 @@
 //! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
 //! errors; success if the reader of a pipe has closed it.
 
+use crate::send::exit_code;
 use crate::words;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
@@ -20,6 +21,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     eprintln!("error: {}", words::plain(&format!("{error:#}")));
+    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref()) {
+        return ExitCode::from(exit_code(error));
+    }
     let bad_input = |cause: &(dyn std::error::Error + 'static)| {
         let of_study = cause.downcast_ref::<whimbrel_study::Error>();
         cause.is::<BadInput>()

@@ -8,6 +8,8 @@ mod compare;
 mod controllers;
 mod credentials;
 mod demo;
+#[cfg(test)]
+mod documented;
 mod failure;
 mod figure;
 mod hunt;

@@ -5,7 +5,7 @@ pub use whimbrel_study::real::over_tcp as algorithm;
 use whimbrel_transfer::{AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice};
 
 /// The transport and its keys.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct TransportArgs {
     /// auto: QUIC over UDP, and if the server does not answer within a second, also TLS over TCP,
     /// at the same port; or only one of them: quic, tls

@@ -52,7 +52,7 @@ pub struct PipeArgs {
 
 /// Runs the pipe.
 pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
-    let credentials = args.credentials.find(&args.server)?;
+    let credentials = args.credentials.find(&args.server, &args.transport)?;
     let options = options(args.server, args.controller, &args.transport, &credentials);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {

@@ -35,10 +35,11 @@ server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel get example.org:photos/2025 .
+  whimbrel get example.org: backup                  # all
   whimbrel get example.org:a.iso example.org:b.iso /tmp")]
 pub struct GetArgs {
-    /// What to get: `HOST[:PORT]:PATH`, all from one server; and, at the end, the directory for it
-    /// [default: the current one]
+    /// What to get: `HOST[:PORT]:PATH`, or `HOST:` for all, from one server; and, at the end, the
+    /// directory for it [default: the current one]
     #[arg(value_name = "HOST:PATH", required = true)]
     places: Vec<String>,
     /// Replace files here that are different
@@ -102,7 +103,7 @@ struct ClientArgs {
 
 impl ClientArgs {
     fn options(&self, server: ServerAddress) -> anyhow::Result<(ClientOptions, Credentials)> {
-        let credentials = self.credentials.find(&server)?;
+        let credentials = self.credentials.find(&server, &self.transport)?;
         let controller: Spec = whimbrel_transfer::default_controller();
         let token = credentials.token.clone();
         let mut options = ClientOptions::new(server, token, controller);
@@ -138,7 +139,10 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     let mut texts = args.places;
     // The last one is a directory here, unless it names a path on a server.
-    let is_remote = |text: &str| text.parse::<Location>().is_ok_and(|p| p.path.is_some());
+    let is_remote = |text: &str| {
+        let place = text.parse::<Location>();
+        place.is_ok_and(|place| place.path.is_some() || text.ends_with(':'))
+    };
     let directory = match texts.last() {
         Some(last) if !is_remote(last) && texts.len() > 1 => texts.pop().map(PathBuf::from),
         _ => None,
@@ -146,11 +150,13 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     let mut places = Vec::new();
     for text in &texts {
         let place: Location = text.parse().map_err(BadInput::new)?;
-        let Some(path) = place.path else {
-            let text = format!("`{text}`: write HOST:PATH; `whimbrel ls` shows what is there");
+        if place.path.is_none() && !text.ends_with(':') {
+            let text = format!(
+                "`{text}`: write HOST:PATH, or HOST: for all; `whimbrel ls` shows what is there"
+            );
             return Err(BadInput::new(text).into());
-        };
-        places.push((place.server, path));
+        }
+        places.push((place.server, place.path));
     }
     let server = places[0].0.clone();
     if places.iter().any(|(other, _)| *other != server) {
@@ -161,11 +167,11 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         limit: Some(Duration::from_secs(24 * 3600)),
         from_start: false,
     }));
+    let paths = places.into_iter().map(|(_, path)| path).collect();
+    let directory = directory.unwrap_or_else(|| PathBuf::from("."));
     let options = GetOptions {
-        client,
-        paths: places.into_iter().map(|(_, path)| path).collect(),
-        directory: directory.unwrap_or_else(|| PathBuf::from(".")),
         overwrite: args.overwrite,
+        ..GetOptions::new(client, paths, directory)
     };
     let bar = bar();
     let report = runtime()?.block_on(get(options, |u| show_update(&bar, u), stop()));

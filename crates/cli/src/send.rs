@@ -9,6 +9,7 @@ use crate::print;
 use crate::priority::priority;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -103,14 +104,16 @@ Examples:
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
-    /// Files and directories, and the server: `HOST[:PORT][:PATH]`, with a PATH that ends with a
-    /// slash for a directory there
+    /// Files and directories; `-` is standard input, with --name or a PATH behind HOST
     ///
-    /// The server is host, host:port or [IPv6 address]:port (4440 if no port is given). A directory
-    /// arrives with its name; with a slash at its end, only its content does. `-` is standard
-    /// input, with --name or a PATH.
-    #[arg(value_name = "PATH... HOST", required = true, num_args = 2..)]
-    places: Vec<PathBuf>,
+    /// A directory arrives with its name; with a slash at its end, only its content does.
+    #[arg(value_name = "PATH", required = true, num_args = 1..)]
+    sources: Vec<PathBuf>,
+    /// The server: `HOST[:PORT][:PATH]`, with a PATH that ends with a slash for a directory there
+    ///
+    /// HOST is a name, an IPv4 address or an [IPv6 address]; the port is 4440 if none is given.
+    #[arg(value_name = "HOST")]
+    place: OsString,
     /// Only files with such a name, or with such a path below the directory; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Directories")]
     include: Vec<String>,
@@ -218,8 +221,9 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     {
         args.controller = weighted(&args.controller, priority)?;
     }
-    let (sources, place) = places(&args.places)?;
-    let credentials = args.credentials.find(&place.server)?;
+    let place = place(&args.place)?;
+    let sources = std::mem::take(&mut args.sources);
+    let credentials = args.credentials.find(&place.server, &args.transport)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     if is_tree(&args, &sources) {
         let tree = tree_options(args, sources, place, &credentials)?;
@@ -349,18 +353,15 @@ fn ordinal(n: u32) -> String {
     format!("{n}{suffix}")
 }
 
-/// The sources, and the server.
-fn places(places: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, Location)> {
-    let (place, sources) = places
-        .split_last()
-        .ok_or_else(|| BadInput::new("write PATH... HOST"))?;
-    let text = place.to_string_lossy();
+/// The server, and perhaps a path there.
+fn place(written: &OsStr) -> anyhow::Result<Location> {
+    let text = written.to_string_lossy();
     let parsed = text.parse::<Location>().map_err(BadInput::new)?;
-    if !text.contains(':') && place.exists() {
+    if !text.contains(':') && Path::new(written).exists() {
         let note = "is taken for the server, the last argument; there is a file of this name";
         writeln!(io::stderr(), "note: {text} {note}").ok();
     }
-    Ok((sources.to_vec(), parsed))
+    Ok(parsed)
 }
 
 /// Whether the sources are sent as a tree: several, a directory, or a choice.

@@ -2,10 +2,16 @@
 
 /// What Rust's library says, and what it means to a user.
 const WORDS: [(&str, &str); 11] = [
-    ("stream did not contain valid UTF-8", "it is not a text in UTF-8"),
+    (
+        "stream did not contain valid UTF-8",
+        "it is not a text in UTF-8",
+    ),
     ("entity not found", "No such file or directory"),
     ("invalid digit found in string", "not a whole number"),
-    ("cannot parse integer from empty string", "not a whole number"),
+    (
+        "cannot parse integer from empty string",
+        "not a whole number",
+    ),
     ("number too large to fit in target type", "too large"),
     ("number too small to fit in target type", "too small"),
     ("invalid float literal", "not a number"),
@@ -67,7 +73,12 @@ mod tests {
 
     #[test]
     fn other_text_stays() {
-        for text in ["cannot read é (os error x)", "(os error ", "a (os error )", ""] {
+        for text in [
+            "cannot read é (os error x)",
+            "(os error ",
+            "a (os error )",
+            "",
+        ] {
             assert_eq!(plain(text), text);
         }
     }

@@ -2,13 +2,15 @@
 //! forwards signals, and ends with COMMAND. The kernel then kills all remaining processes in the
 //! namespace; it does the same when this process is killed because the emulator died.
 
+use crate::address::{FAR, NEAR};
 use crate::error::LinkError;
 use crate::job::Job;
 use crate::process::{call, child_process};
 use crate::program::Program;
 use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, clone, setns};
+use nix::sched::{CloneFlags, clone, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
@@ -16,10 +18,10 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, setpgid};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long COMMAND waits for the far command to open a socket. A far command that opens none (a
@@ -168,12 +170,16 @@ fn main(job: &Job<'_>, control: &mut UnixStream) -> u8 {
 
 fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
+    let holder = match show_own_processes() {
+        true => process::id(),
+        false => job.emulator,
+    };
     let queue = SignalFd::with_flags(&signals(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let mut family = Family::default();
 
     if let Some(far) = job.far_program {
         setns(job.far, CloneFlags::CLONE_NEWNET)?;
-        match start(far, job, End::Far) {
+        match start(far, job, End::Far, holder) {
             Ok(pid) => family.far = Some(pid),
             Err(e) => {
                 Message::NoFar(shell_status(&e), e.to_string()).write(control);
@@ -193,7 +199,7 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     control.read_exact(&mut [0])?;
 
     setns(job.near, CloneFlags::CLONE_NEWNET)?;
-    match start(job.command, job, End::Near) {
+    match start(job.command, job, End::Near, holder) {
         Ok(pid) => family.command = Some(pid),
         Err(e) => {
             let why = if e.kind() == io::ErrorKind::NotFound {
@@ -212,6 +218,20 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     Ok(status)
 }
 
+/// Gives this process and those that it starts a `/proc` of their PID namespace, so that `ps` and
+/// `pkill` see the programs on the path and not those of the host. Mounts of the host still appear;
+/// none of this namespace reaches the host. Where the system refuses, as in a container that hides
+/// parts of its own `/proc`, programs see the host's, and the result is false.
+fn show_own_processes() -> bool {
+    let none = None::<&str>;
+    let slave = MsFlags::MS_SLAVE | MsFlags::MS_REC;
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    unshare(CloneFlags::CLONE_NEWNS)
+        .and_then(|()| mount(none, "/", none, slave, none))
+        .and_then(|()| mount(Some("proc"), "/proc", Some("proc"), safe, none))
+        .is_ok()
+}
+
 /// Which end a program is at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -222,8 +242,9 @@ enum End {
 }
 
 /// Starts a program with the signal mask of the emulator's caller. In this process the signals stay
-/// blocked: those that arrive meanwhile wait in the queue and are forwarded.
-fn start(program: &Program, job: &Job<'_>, end: End) -> io::Result<Pid> {
+/// blocked: those that arrive meanwhile wait in the queue and are forwarded. The process `holder`
+/// holds the namespaces open.
+fn start(program: &Program, job: &Job<'_>, end: End, holder: u32) -> io::Result<Pid> {
     let mut command = match program {
         Program::Command(words) => {
             let (first, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
@@ -244,7 +265,12 @@ fn start(program: &Program, job: &Job<'_>, end: End) -> io::Result<Pid> {
             return Ok(child_process(child)?);
         }
     };
-    command.envs(job.environment.clone());
+    command.envs([
+        ("WHIMBREL_NEAR", NEAR.to_string()),
+        ("WHIMBREL_FAR", FAR.to_string()),
+        ("WHIMBREL_NEAR_NETNS", path_of(holder, job.near)),
+        ("WHIMBREL_FAR_NETNS", path_of(holder, job.far)),
+    ]);
     if end == End::Far {
         command
             .process_group(0)
@@ -389,11 +415,10 @@ fn a_socket_is_open() -> bool {
     })
 }
 
-/// The path by which other processes can enter a namespace (`nsenter --net=PATH`) while this
-/// process lives.
-pub(crate) fn path_of(namespace: &File) -> String {
-    use std::os::fd::AsRawFd;
-    format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd())
+/// The path by which other processes can enter a namespace (`nsenter --net=PATH`) while the process
+/// `holder` lives.
+fn path_of(holder: u32, namespace: &File) -> String {
+    format!("/proc/{holder}/fd/{}", namespace.as_raw_fd())
 }
 
 #[cfg(test)]

@@ -14,5 +14,6 @@ pub(crate) struct Job<'a> {
     pub command: &'a Program,
     /// COMMAND's signal mask: that of the emulator when it started.
     pub signals: SigSet,
-    pub environment: Vec<(&'static str, String)>,
+    /// The emulator, which holds both namespaces open, as a process of the host.
+    pub emulator: u32,
 }

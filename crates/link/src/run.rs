@@ -1,6 +1,5 @@
 //! A run: namespaces, commands, the two directions, and the end.
 
-use crate::address::{FAR, NEAR};
 use crate::clock::Clock;
 use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
@@ -13,7 +12,7 @@ use crate::process::{status, threads};
 use crate::program::Program;
 use crate::report::{DirectionReport, Report};
 use crate::wifi::{Channel, Station};
-use crate::{MTU, PathSpec, init::path_of};
+use crate::{MTU, PathSpec};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
@@ -97,12 +96,7 @@ impl Prepared {
             far_program: options.far.as_ref(),
             command,
             signals: blocked.0,
-            environment: vec![
-                ("WHIMBREL_NEAR", NEAR.to_string()),
-                ("WHIMBREL_FAR", FAR.to_string()),
-                ("WHIMBREL_NEAR_NETNS", path_of(&ends.near.namespace)),
-                ("WHIMBREL_FAR_NETNS", path_of(&ends.far.namespace)),
-            ],
+            emulator: std::process::id(),
         };
         let (ours, theirs) =
             UnixStream::pair().map_err(LinkError::io("making a pair of sockets"))?;

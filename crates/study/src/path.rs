@@ -13,6 +13,8 @@ use whimbrel_units::{Duration, Probability, Rate};
 
 /// The name of the bottleneck in scenarios.
 pub const LINK: &str = "L";
+/// The name of swept base RTTs in results; the scenario has half of each as a delay.
+pub const BASE_RTT: &str = "base_rtt";
 
 /// A path; what is empty or `None` is not limited. All combinations of several values are meant.
 #[derive(Debug, Clone, Default)]
@@ -94,10 +96,12 @@ impl Path {
                 link.rate = Some(rate)
             });
         }
-        let delays: Vec<_> = self.rtt.iter().map(half_of).collect();
-        sweep(&mut spec, "delay", &delays, |link, delay| {
-            link.delay = Some(delay)
-        });
+        if self.rtt.len() > 1 {
+            let delays: Vec<_> = self.rtt.iter().map(half_of).collect();
+            let axis = axis("delay", &delays, |link, delay| link.delay = Some(delay));
+            let texts = self.rtt.iter().map(|rtt| rtt.value.to_string());
+            spec.sweep.push(axis.shown_as(BASE_RTT, texts));
+        }
         sweep(&mut spec, "queue", &self.queue, |link, queue| {
             link.queue = Some(queue)
         });
@@ -143,11 +147,20 @@ fn sweep<T: Clone + Send + Sync + 'static>(
     set: fn(&mut Direction, Written<T>),
 ) {
     if values.len() > 1 {
-        let key = format!("link.{LINK}.{property}");
-        spec.sweep.push(Axis::new(&key, values, move |spec, value| {
-            set(&mut spec.links[0].forward, value);
-        }));
+        spec.sweep.push(axis(property, values, set));
     }
+}
+
+/// The axis of a property of the bottleneck.
+fn axis<T: Clone + Send + Sync + 'static>(
+    property: &str,
+    values: &[Written<T>],
+    set: fn(&mut Direction, Written<T>),
+) -> Axis {
+    let key = format!("link.{LINK}.{property}");
+    Axis::new(&key, values, move |spec, value| {
+        set(&mut spec.links[0].forward, value);
+    })
 }
 
 /// A recorded rate, which a scenario file has as the name of its file.

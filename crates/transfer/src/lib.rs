@@ -46,8 +46,8 @@ pub use client::{
     BurstSummary, ClientOptions, Filter, GetOptions, GetReport, IntervalSample, ListOptions,
     Listing, Measurement, Outcome, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage,
     Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader,
-    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, get, list, probe, remove,
-    send, send_tree, transfer,
+    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, fingerprint_of, get, list,
+    probe, remove, send, send_tree, transfer,
 };
 pub use connection::key_exchange::KeyExchange;
 pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};

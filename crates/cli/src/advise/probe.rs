@@ -2,6 +2,7 @@
 
 use super::AdviseArgs;
 use crate::failure::BadInput;
+use crate::over_tcp::TransportArgs;
 use crate::send::exit_code;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -27,7 +28,7 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<PathMeasu
         return Err(BadInput::new(text).into());
     }
     let host: ServerAddress = host.parse().map_err(BadInput::new)?;
-    let credentials = args.credentials.find(&host)?;
+    let credentials = args.credentials.find(&host, &TransportArgs::default())?;
     let token = credentials.token.clone();
     let mut options = ClientOptions::for_pipes(host.clone(), token, default_controller());
     options.fingerprint = credentials.fingerprint;

@@ -18,6 +18,7 @@ use whimbrel_study::compare::{Request, USUAL, USUAL_OF_TCP};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::page::Subject;
+use whimbrel_study::path::BASE_RTT;
 use whimbrel_study::single_run::Selection;
 use whimbrel_study::transport::Transport;
 use whimbrel_units::Duration;
@@ -28,7 +29,7 @@ const USUAL_REAL: &str = "cubic,bbr,cerl,whimbrel";
 /// The keys of the scenario, and the flags that sweep them.
 const FLAGS: [(&str, &str); 10] = [
     ("link.L.rate", "--rate"),
-    ("link.L.delay", "--rtt"),
+    (BASE_RTT, "--rtt"),
     ("link.L.queue", "--queue"),
     ("link.L.loss", "--loss"),
     ("flow.controller", "--controllers"),

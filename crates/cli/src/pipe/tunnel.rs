@@ -51,7 +51,7 @@ pub struct TunnelArgs {
 
 /// Runs the tunnel until it is stopped.
 pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
-    let credentials = args.credentials.find(&args.server)?;
+    let credentials = args.credentials.find(&args.server, &args.transport)?;
     let options = options(args.server, args.controller, &args.transport, &credentials);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {

@@ -86,12 +86,12 @@ fn experiments() -> Vec<(String, String)> {
 /// The command line with the names.
 pub fn completed(command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let command = command.mut_args(|argument| {
-        match Names::of(&name, argument.get_id().as_str()) {
+    let command = command.mut_args(
+        |argument| match Names::of(&name, argument.get_id().as_str()) {
             Some(names) => argument.add(completer(names)),
             None => argument,
-        }
-    });
+        },
+    );
     command.mut_subcommands(completed)
 }
 

@@ -150,8 +150,28 @@ fn no_error_names_a_temporary_file() {
     let error = text(&output.stderr);
     assert_eq!(
         error,
-        "error: cannot write /no/such/folder/a.json: No such file or directory (os error 2)\n"
+        "error: cannot write /no/such/folder/a.json: No such file or directory\n"
     );
+}
+
+#[test]
+fn no_error_has_the_words_of_rusts_library() {
+    for (args, says) in [
+        (&["sim", "/no/such.toml"][..], "No such file or directory;"),
+        (&["compare", "--seeds", "x"], "not a whole number"),
+        (
+            &["serve", ".", "--metrics", "x"],
+            "not an address; write e.g. 127",
+        ),
+        (&["send", "f"], "<HOST>"),
+    ] {
+        let error = refused(args, "");
+        assert!(error.contains(says), "{error}");
+        assert!(
+            !error.contains("os error") && !error.contains("digit"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

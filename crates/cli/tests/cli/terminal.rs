@@ -3,8 +3,9 @@
 use super::support::*;
 use nix::pty::{Winsize, openpty};
 use std::fs::File;
-use std::io::Read;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 /// What a command prints on a terminal of this width.
 fn on_terminal(args: &str, columns: u16) -> String {
@@ -128,4 +129,107 @@ fn judgements_and_formulas_are_tables_at_80_columns() {
     fits(&judge, &["neighbours' goodput", "cerl", "veno"], &WIDTHS);
     let model = "model --duration 5s --seeds 1 --points 2";
     fits(model, &["tcp-nack-westwood", "chain", "───"], &WIDTHS);
+}
+
+/// A command with a terminal of its own, at which a user types.
+struct Session {
+    child: Child,
+    terminal: File,
+    shown: String,
+}
+
+impl Session {
+    fn new(args: &[&str], folder: &Path) -> Self {
+        let pty = openpty(None, None).expect("a pseudo-terminal");
+        let end = || Stdio::from(pty.slave.try_clone().expect("a copy"));
+        // util-linux: the terminal becomes that of a new session.
+        let child = Command::new("setsid")
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_whimbrel")])
+            .args(args)
+            .current_dir(folder)
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn();
+        Self {
+            child: child.expect("it starts"),
+            terminal: File::from(pty.master),
+            shown: String::new(),
+        }
+    }
+
+    /// Waits until the command has printed this.
+    fn wait_for(&mut self, words: &str) {
+        let mut block = [0; 4096];
+        while !self.shown.contains(words) {
+            match self.terminal.read(&mut block) {
+                Ok(count) if count > 0 => self.shown += &String::from_utf8_lossy(&block[..count]),
+                _ => panic!("no {words:?} in\n{}", self.shown),
+            }
+        }
+    }
+
+    fn type_in(&mut self, line: &str) {
+        writeln!(self.terminal, "{line}").expect("typed");
+    }
+
+    /// The exit status, and all that was printed.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut block = [0; 4096];
+        while let Ok(count) = self.terminal.read(&mut block) {
+            if count == 0 {
+                break;
+            }
+            self.shown += &String::from_utf8_lossy(&block[..count]);
+        }
+        (self.child.wait().expect("it ends").code(), self.shown)
+    }
+}
+
+#[test]
+fn an_unknown_server_is_confirmed_before_the_token_is_typed() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::write(path.join("file"), "content").expect("written");
+    std::fs::create_dir(path.join("in")).expect("made");
+    let mut server = command()
+        .args(["serve", "in", "--json", "--listen", "127.0.0.1:0"])
+        .args(["--identity", "server"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut printed = BufReader::new(server.stdout.take().expect("piped"));
+    printed.read_line(&mut line).expect("its address");
+    let listening = parse(&line);
+    let text = |key: &str| listening[key].as_str().expect("a string").to_owned();
+    let (address, fingerprint) = (text("address"), text("fingerprint"));
+    let token = std::fs::read_to_string(path.join("server/token")).expect("a token");
+    let send = ["send", "file", &address, "--identity", "client"];
+
+    let mut refused = Session::new(&send, path);
+    refused.wait_for("(yes/no)? ");
+    assert!(refused.shown.contains(&fingerprint), "{}", refused.shown);
+    refused.type_in("no");
+    let (status, shown) = refused.end();
+    assert_eq!(status, Some(4), "{shown}");
+    assert!(!shown.contains("token of"), "{shown}");
+
+    let mut trusted = Session::new(&send, path);
+    trusted.wait_for("(yes/no)? ");
+    trusted.type_in("perhaps");
+    trusted.wait_for("Type yes, no,");
+    trusted.type_in(&fingerprint);
+    trusted.wait_for("token of");
+    trusted.type_in(token.trim());
+    let (status, shown) = trusted.end();
+    assert_eq!(status, Some(0), "{shown}");
+
+    // Both are remembered.
+    let (status, shown) = Session::new(&send, path).end();
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(!shown.contains("(yes/no)"), "{shown}");
+    server.kill().expect("it runs");
+    server.wait().expect("it ends");
 }

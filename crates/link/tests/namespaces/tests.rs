@@ -57,6 +57,10 @@ const TESTS: &[(&str, fn())] = &[
         the_ends_have_their_own_networks,
     ),
     (
+        "the_commands_see_no_processes_of_the_host",
+        the_commands_see_no_processes_of_the_host,
+    ),
+    (
         "a_far_command_that_fails_is_an_error",
         a_far_command_that_fails_is_an_error,
     ),
@@ -481,6 +485,17 @@ fn the_ends_have_their_own_networks() {
         "{}",
         unknown.errors
     );
+}
+
+fn the_commands_see_no_processes_of_the_host() {
+    let script = "ls -d /proc/[0-9]* | wc -l; cat /proc/1/comm; echo $$";
+    let seen = shell(&[], script);
+    let lines: Vec<&str> = seen.output.lines().collect();
+    let host = fs::read_dir("/proc").expect("a folder").count();
+    let shown: usize = lines[0].parse().expect("a number");
+    // The first process of the namespace, the shell, `ls` and `wc`.
+    assert!(shown <= 4 && shown < host, "{} of {host}", seen.output);
+    assert_ne!(lines[2], "1");
 }
 
 fn a_far_command_that_fails_is_an_error() {

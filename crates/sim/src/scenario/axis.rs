@@ -2,7 +2,7 @@
 
 use super::ScenarioError;
 use super::document::Value;
-use super::points::{Parameter, choices, too_many};
+use super::points::{Parameter, ParameterValue, choices, too_many};
 use super::spec::ScenarioSpec;
 use super::written::Written;
 use std::fmt;
@@ -48,7 +48,19 @@ impl Axis {
         }
     }
 
-    /// The name of its values.
+    /// In results its values have another name and are written otherwise, one text for each value:
+    /// what the user gave, if the scenario has something that follows from it.
+    pub fn shown_as(mut self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
+        for (choice, text) in self.values.iter_mut().zip(texts) {
+            choice.parameter = Parameter {
+                key: name.to_owned(),
+                value: ParameterValue::Text(text),
+            };
+        }
+        self
+    }
+
+    /// The name of its values in a scenario file.
     pub fn key(&self) -> &str {
         &self.key
     }

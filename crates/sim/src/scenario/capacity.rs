@@ -145,7 +145,11 @@ fn mean_rate(spec: &LinkSpec, span: Duration) -> Option<f64> {
     match &spec.service {
         ServiceSpec::Unlimited => None,
         ServiceSpec::Rate(schedule) => Some(mean_of(schedule, span)),
-        ServiceSpec::Trace(trace) => Some(trace.mean_rate().as_bits_per_sec() as f64),
+        // Of the part of the trace that the run uses.
+        ServiceSpec::Trace(trace) => {
+            let bits = trace.capacity(Time::ZERO + span).get() as f64 * 8.0;
+            Some(bits / span.as_secs_f64())
+        }
         ServiceSpec::Wireless(radio) => Some(radio.nominal_rate().as_bits_per_sec() as f64),
     }
 }

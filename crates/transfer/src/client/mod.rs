@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `options`, `update` | what requests share, and what they report |
 //! | `connect` | a connection to a server that has proved its identity |
+//! | `acquaintance` | the fingerprint of a server that is not known yet |
 //! | `session` | a connection on which the client is authenticated |
 //! | `attempts`, `retry` | a transfer over as many connections as it takes |
 //! | `upload`, `download`, `listing` | files |
 //! | `pipe`, `probe` | pipes, and the measurement of a path |
 //! | `summary`, `interval_statistics` | how a transfer went |
 
+mod acquaintance;
 mod attempts;
 mod connect;
 mod download;
@@ -25,6 +27,7 @@ mod summary;
 mod update;
 mod upload;
 
+pub use acquaintance::fingerprint_of;
 pub use connect::ServerAddress;
 pub use download::{GetOptions, GetReport, get};
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};

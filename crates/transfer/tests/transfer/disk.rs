@@ -131,13 +131,9 @@ async fn get_onto(scratch: &ScratchDirectory, disk: &Path) {
     std::fs::write(service.directory.join("other"), size(300_000)).expect("written");
     let before = file_names(disk);
     let fetch = |names: &[&str]| {
-        let path = |name: &&str| RemotePath::new(name).expect("a path");
-        let options = GetOptions {
-            client: service.client(),
-            paths: names.iter().map(path).collect(),
-            directory: disk.to_owned(),
-            overwrite: false,
-        };
+        let path = |name: &&str| Some(RemotePath::new(name).expect("a path"));
+        let names = names.iter().map(path).collect();
+        let options = GetOptions::new(service.client(), names, disk.to_owned());
         get(options, |_| (), std::future::pending())
     };
     let report = fetch(&["large"]).await;

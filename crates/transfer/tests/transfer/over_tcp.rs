@@ -141,12 +141,7 @@ async fn files_are_listed_got_and_removed_over_tcp() {
     assert_eq!(entries.expect("allowed").entries.len(), 1);
     let name = || whimbrel_transfer::RemotePath::new(b"data").expect("a name");
     let here = scratch.subdirectory("got");
-    let what = GetOptions {
-        client: options.client.clone(),
-        paths: vec![name()],
-        directory: here.clone(),
-        overwrite: false,
-    };
+    let what = GetOptions::new(options.client.clone(), vec![Some(name())], here.clone());
     let got = get(what, |_| (), never()).await;
     assert_eq!(
         (got.outcome, got.transport.map(|t| t.name())),

@@ -347,14 +347,11 @@ fn may_read() -> Rights {
 }
 
 async fn fetched(service: &Service, paths: &[&str], to: &Path, overwrite: bool) -> GetReport {
+    let path = |path: &&str| (!path.is_empty()).then(|| path.parse().expect("a path"));
+    let paths = paths.iter().map(path).collect();
     let options = GetOptions {
-        client: service.client(),
-        paths: paths
-            .iter()
-            .map(|path| path.parse().expect("a path"))
-            .collect(),
-        directory: to.to_owned(),
         overwrite,
+        ..GetOptions::new(service.client(), paths, to.to_owned())
     };
     let getting = get(options, |_| (), std::future::pending());
     tokio::time::timeout(TEST_TIMEOUT, getting)
@@ -368,6 +365,13 @@ async fn a_tree_comes_back_as_it_was() {
     let service = Service::with_rights(&scratch, may_read());
     let top = make_tree(&scratch);
     sent(everything(&service, &[&top])).await;
+    let all = scratch.subdirectory("all");
+    let whole = fetched(&service, &[""], &all, false).await;
+    assert_eq!(whole.outcome, Outcome::Stored, "{whole:?}");
+    assert_eq!(
+        content(&all.join("tree")),
+        content(&service.directory.join("tree"))
+    );
     let here = scratch.subdirectory("here");
     let report = fetched(&service, &["tree"], &here, false).await;
     assert!(

@@ -185,11 +185,12 @@ async fn rights_are_those_of_the_token() {
     assert_eq!(reason(&error), Some(Reason::Rights), "{error}");
     upload(options(&writer)).await.expect("stored");
     let here = scratch.subdirectory("here");
-    let what = |token| GetOptions {
-        client: options(token).client,
-        paths: vec![name("data")],
-        directory: here.clone(),
-        overwrite: false,
+    let what = |token| {
+        GetOptions::new(
+            options(token).client,
+            vec![Some(name("data"))],
+            here.clone(),
+        )
     };
     let refused = get(what(&writer), |_| (), pending()).await;
     let error = refused.error.expect("write only");

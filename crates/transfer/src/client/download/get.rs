@@ -44,12 +44,24 @@ const OWNER: &str = "get";
 pub struct GetOptions {
     /// The server.
     pub client: ClientOptions,
-    /// Files and directories on the server.
-    pub paths: Vec<RemotePath>,
+    /// Files and directories on the server; `None` is all that is in the user's own directory.
+    pub paths: Vec<Option<RemotePath>>,
     /// Where they go.
     pub directory: PathBuf,
     /// Replace files that are different.
     pub overwrite: bool,
+}
+
+impl GetOptions {
+    /// Options with the defaults: files that are different stay.
+    pub fn new(client: ClientOptions, paths: Vec<Option<RemotePath>>, directory: PathBuf) -> Self {
+        Self {
+            client,
+            paths,
+            directory,
+            overwrite: false,
+        }
+    }
 }
 
 /// The end of getting files.
@@ -216,15 +228,27 @@ impl Get {
             let Listing {
                 entries: found,
                 unread,
-            } = entries(session, Some(&path), true).await?;
+            } = entries(session, path.as_ref(), true).await?;
             for left_out in unread {
-                let name = format!("{path}/{}", printable(&left_out.path));
+                let below = printable(&left_out.path);
+                let name = match &path {
+                    Some(path) => format!("{path}/{below}"),
+                    None => below,
+                };
                 self.failures.push((name, left_out.refusal.text));
             }
-            let top = RemotePath::new(path.file_name().as_encoded_bytes());
-            let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
             let is_file = matches!(&found[..], [entry] if entry.path.is_empty());
-            if !is_file {
+            let place = match path {
+                Some(path) => {
+                    let top = RemotePath::new(path.file_name().as_encoded_bytes());
+                    let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
+                    Some((path, top))
+                }
+                None => None,
+            };
+            if let Some((path, top)) = &place
+                && !is_file
+            {
                 let directory = Metadata::plain(Kind::Directory);
                 items.push(Item::new(
                     path.clone(),
@@ -240,10 +264,10 @@ impl Get {
                 target,
             } in found
             {
-                let (from, to) = if below.is_empty() {
-                    (Ok(path.clone()), Ok(top.clone()))
-                } else {
-                    (path.join(&below), top.join(&below))
+                let (from, to) = match &place {
+                    Some((path, top)) if below.is_empty() => (Ok(path.clone()), Ok(top.clone())),
+                    Some((path, top)) => (path.join(&below), top.join(&below)),
+                    None => (RemotePath::new(&below), RemotePath::new(&below)),
                 };
                 match (from, to) {
                     (Ok(from), Ok(to)) => {
