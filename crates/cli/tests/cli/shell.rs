@@ -48,8 +48,10 @@ fn help_that_is_piped_has_80_columns() {
     let help = stdout(&whimbrel(&["--help"]));
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let named = commands.take_while(|line| !line.is_empty());
+    // What is indented further is the rest of a description.
     let named: Vec<String> = named
-        .filter_map(|line| line.split_whitespace().next())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect();
     assert!(named.len() > 20, "{help}");
