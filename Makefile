@@ -11,7 +11,7 @@ VENV := target/venv
 .PHONY: examples site
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bpf clean
-.PHONY: soak bench-connections world attacks
+.PHONY: soak bench-connections world attacks commands
 .PHONY: python test-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
@@ -64,6 +64,10 @@ $(VENV)/ready: crates/python/requirements-test.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q -r crates/python/requirements-test.txt
 	touch $@
+
+## docs/reference/commands.md, of the help of the command.
+commands: | cargo
+	WRITE_DOCS=1 cargo test --locked $(EVERYTHING) --lib the_page_of_the_commands
 
 ## The command, as target/release/whimbrel: quick to build and to build again.
 build: | cargo

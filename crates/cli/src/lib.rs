@@ -27,6 +27,8 @@ mod progress;
 mod provenance;
 mod rank;
 mod real;
+#[cfg(test)]
+mod reference;
 mod remote_files;
 mod reproduce;
 mod run_scenario;
