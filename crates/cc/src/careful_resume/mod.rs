@@ -150,7 +150,9 @@ impl CarefulResume {
             self.phase = Phase::Normal;
             return;
         }
-        if ack.delivered < self.setup.initial_window || ack.app_limited {
+        // After a handshake the rate is application-limited although the window is full of data.
+        let too_little = ack.app_limited && !ack.cwnd_limited;
+        if ack.delivered < self.setup.initial_window || too_little {
             return;
         }
         let (rtt, saved) = (ack.min_rtt.as_nanos(), self.saved.rtt.as_nanos());

@@ -127,6 +127,7 @@ fn section_3_2_a_sender_with_too_little_data_stays_in_reconnaissance() {
     let ack = path.ack_of(10, RTT);
     path.controller.on_ack(&Ack {
         app_limited: true,
+        cwnd_limited: false,
         ..ack
     });
     assert_eq!(path.controller.phase(), "reconnaissance");
