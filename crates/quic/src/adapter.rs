@@ -35,9 +35,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
-use whimbrel_cc::delivery_rate::RateEstimator;
-use whimbrel_cc::quic_transport::{Flight, Rounds, Rtt};
-use whimbrel_cc::{Ack, Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
+use whimbrel_cc::quic_transport::{Packets, PendingAck};
+use whimbrel_cc::{Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Upper bound on the bytes handed to the kernel at once when the algorithm paces. BBR's
@@ -70,17 +69,11 @@ struct Inner {
     control: Control,
     /// Maximum UDP payload, bytes.
     mtu: u64,
-    in_flight: u64,
     /// The last packet sent carried no data of the application.
     last_was_small: bool,
-    flight: Flight,
-    rate: RateEstimator,
-    rtt: Rtt,
-    rounds: Rounds,
+    packets: Packets,
     /// What the path carries, for a later connection.
     observer: Observer,
-    /// Packets acknowledged so far in the current ACK frame.
-    batch: Batch,
     /// An acknowledgment that the algorithm has not received yet.
     pending_ack: Option<PendingAck>,
     /// Losses of the current batch.
@@ -88,8 +81,6 @@ struct Inner {
     /// noq reported congestion marks that no acknowledgment has carried to the algorithm yet.
     marked: bool,
     episodes: LossEpisodes,
-    /// The newest packet acknowledged so far, by order of transmission.
-    newest_acked: Option<u64>,
     /// Time of noq's last call that carried one.
     now: Time,
     /// Makes a controller for another path.
@@ -104,20 +95,6 @@ impl fmt::Debug for Renew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Renew")
     }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Batch {
-    bytes: u64,
-    /// The newest packet of the batch: its order of transmission and when it was sent.
-    newest: Option<(u64, Time)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct PendingAck {
-    ack: Ack,
-    /// The newest packet that it acknowledges, by order of transmission.
-    newest: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -152,19 +129,13 @@ impl Adapter {
             monitor,
             control,
             mtu: setup.mss.get(),
-            in_flight: 0,
             last_was_small: false,
-            flight: Flight::default(),
-            rate: RateEstimator::default(),
-            rtt: Rtt::default(),
-            rounds: Rounds::default(),
+            packets: Packets::default(),
             observer: Observer::default(),
-            batch: Batch::default(),
             pending_ack: None,
             lost: LostBatch::default(),
             marked: false,
             episodes: LossEpisodes::new(false),
-            newest_acked: None,
             now: Time::ZERO,
             renew,
         };
@@ -212,28 +183,20 @@ impl Inner {
             return;
         };
         self.controller = renew(u16::try_from(self.mtu).unwrap_or(u16::MAX));
-        self.rtt = Rtt::default();
         self.observer = Observer::default();
         self.pending_ack = None;
         self.lost = LostBatch::default();
-        let next = self.flight.next_order();
-        self.newest_acked = next.checked_sub(1).max(self.newest_acked);
-        self.episodes.move_path(next);
+        self.episodes.move_path(self.packets.move_path());
         self.report(|_| ());
     }
 
     fn packet_sent(&mut self, instant: Instant, now: Time, bytes: u64, number: u64) {
         self.deliver_pending_ack();
         self.now = now;
-        let idle = self.in_flight == 0;
-        self.in_flight += bytes;
         self.last_was_small = bytes < SMALL as u64;
-        let in_flight = Bytes::new(self.in_flight);
-        let tag = self.rate.on_sent(now, idle, in_flight);
-        self.flight.sent(now, number, tag);
-        self.rounds.on_in_flight(self.in_flight);
+        let in_flight = self.packets.sent(now, bytes, number);
         self.control
-            .on_sent(instant, now, self.flight.next_order() - 1);
+            .on_sent(instant, now, self.packets.flight.next_order() - 1);
         self.control.log(|log| log.built(number));
         self.controller.on_sent(now, Bytes::new(bytes), in_flight);
     }
@@ -241,62 +204,15 @@ impl Inner {
     fn packet_acked(&mut self, now: Time, sent: Time, bytes: u64, number: u64) {
         self.deliver_pending_ack();
         self.now = now;
-        self.in_flight = self.in_flight.saturating_sub(bytes);
-        self.batch.bytes += bytes;
-        let size = Bytes::new(bytes);
-        let order = match self.flight.acknowledged(sent, number) {
-            Some(packet) => {
-                self.rate
-                    .on_acked(now, size, packet.order, sent, packet.tag);
-                packet.order
-            }
-            None => {
-                self.rate.on_untagged(now, size);
-                self.flight.order_at(sent)
-            }
-        };
-        if self.batch.newest.is_none_or(|(newest, _)| order > newest) {
-            self.batch.newest = Some((order, sent));
-        }
+        let packet = self.packets.flight.acknowledged(sent, number);
+        self.packets.acked(now, sent, bytes, packet);
     }
 
     fn end_of_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         self.now = now;
-        self.in_flight = in_flight;
-        let Batch { bytes, newest } = std::mem::take(&mut self.batch);
-        let Some((newest, sent)) = newest else { return };
-        // RFC 9002 section 5.1: a sample is taken only if the largest acknowledged packet is newly
-        // acknowledged.
-        let is_newest = self.newest_acked.is_none_or(|n| newest > n);
-        if is_newest {
-            self.newest_acked = Some(newest);
-            self.rtt.sample(now.since(sent));
-        }
-        let used = self.rounds.used(self.controller.cwnd().get(), app_limited);
-        let rate = self.rate.on_end(self.rtt.min());
-        if app_limited {
-            self.rate.on_app_limited(Bytes::new(in_flight));
-        }
-        let ack = Ack {
-            now,
-            acked: Bytes::new(bytes),
-            rtt: is_newest.then(|| self.rtt.latest()),
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.min(),
-            in_flight: Bytes::new(in_flight),
-            delivered: self.rate.delivered(),
-            delivery_rate: rate.rate,
-            app_limited: app_limited || rate.app_limited,
-            cwnd_limited: used,
-            in_recovery: false,
-            round_start: self.rounds.on_ack(newest, self.flight.next_order()),
-            receiver_time: None,
-            lost: self.rate.lost(),
-            newest: rate.newest,
-            ece: false,
-        };
-        self.pending_ack = Some(PendingAck { ack, newest });
-        self.flight.forget_old(now);
+        let cwnd = self.controller.cwnd();
+        let pending = self.packets.end_of_acks(now, in_flight, app_limited, cwnd);
+        self.pending_ack = pending.or(self.pending_ack);
     }
 
     /// Delivers the acknowledgment that was held back until its losses were known.
@@ -306,8 +222,8 @@ impl Inner {
         };
         self.episodes
             .on_progress(&mut *self.controller, ack.now, newest);
-        ack.in_flight = Bytes::new(self.in_flight);
-        ack.lost = self.rate.lost();
+        ack.in_flight = Bytes::new(self.packets.in_flight);
+        ack.lost = self.packets.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episodes.stage().is_reducing();
         if let Some(arrived) = self.control.arrived(newest) {
@@ -338,17 +254,17 @@ impl Inner {
 
     fn packet_lost(&mut self, now: Time, bytes: u64, number: u64) {
         self.deliver_ack_before(now);
-        if let Some(packet) = self.flight.lost(number) {
-            self.in_flight = self.in_flight.saturating_sub(bytes);
+        if let Some(packet) = self.packets.flight.lost(number) {
+            self.packets.in_flight = self.packets.in_flight.saturating_sub(bytes);
             self.lost.bytes += bytes;
             self.lost.newest = self.lost.newest.max(Some(packet.order));
             let size = Bytes::new(bytes);
-            self.rate.on_lost(size);
+            self.packets.rate.on_lost(size);
             self.controller.on_packet_lost(&LostPacket {
                 now,
                 size,
-                lost: self.rate.lost(),
-                at: self.rate.at_sending(&packet.tag, packet.sent),
+                lost: self.packets.rate.lost(),
+                at: self.packets.rate.at_sending(&packet.tag, packet.sent),
             });
         }
     }
@@ -368,16 +284,18 @@ impl Inner {
             // Marked packets have arrived, so the newest packet acknowledged carries the mark.
             Signal::Ecn => LostBatch {
                 bytes: 0,
-                newest: self.newest_acked,
+                newest: self.packets.newest_acked(),
             },
         };
         self.marked |= signal == Signal::Ecn;
-        let next_order = self.flight.next_order();
-        let lost_order = lost.newest.unwrap_or_else(|| self.flight.order_at(sent));
+        let next_order = self.packets.flight.next_order();
+        let lost_order = lost
+            .newest
+            .unwrap_or_else(|| self.packets.flight.order_at(sent));
         // What the same acknowledgment covers was in flight, too: after an outage, which takes
         // acknowledgments, it may be half of a window.
         let acked = self.pending_ack.map_or(0, |p| p.ack.acked.get());
-        let in_flight = Bytes::new(self.in_flight + lost.bytes + acked);
+        let in_flight = Bytes::new(self.packets.in_flight + lost.bytes + acked);
         let is_new = self.episodes.begins_with(lost_order);
         let mut response = None;
         if persistent && is_new {
@@ -440,7 +358,7 @@ impl Inner {
 
     /// The window for noq: the algorithm's, or more where the driver needs it.
     fn permitted(&self) -> u64 {
-        let min = self.control.min_window(self.in_flight, self.mtu);
+        let min = self.control.min_window(self.packets.in_flight, self.mtu);
         self.window().max(min)
     }
 
@@ -456,7 +374,7 @@ impl Inner {
         // Before the first RTT sample noq would pace by an assumed RTT of 333 ms, 27 ms a packet,
         // and the first flight of a handshake with post-quantum keys is two. RFC 9002 section 7.7
         // permits the initial window as a burst.
-        if rate.is_none() && self.rtt.min().is_zero() {
+        if rate.is_none() && self.packets.rtt.min().is_zero() {
             return Some(UNPACED);
         }
         rate.map(|rate| rate.as_bytes_per_sec().max(1))
@@ -470,12 +388,12 @@ impl Inner {
                 ssthresh: self.controller.ssthresh(),
                 pacing_rate: self.controller.pacing_rate(),
                 phase: self.controller.phase(),
-                in_flight: Bytes::new(self.in_flight),
-                rtt: self.rtt.latest(),
-                srtt: self.rtt.smoothed(),
-                rttvar: self.rtt.variation(),
-                min_rtt: self.rtt.min(),
-                delivered: self.rate.delivered(),
+                in_flight: Bytes::new(self.packets.in_flight),
+                rtt: self.packets.rtt.latest(),
+                srtt: self.packets.rtt.smoothed(),
+                rttvar: self.packets.rtt.variation(),
+                min_rtt: self.packets.rtt.min(),
+                delivered: self.packets.rate.delivered(),
                 ..s.state
             };
             count(s);
@@ -490,7 +408,7 @@ impl congestion::Controller for Adapter {
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.get_mut().rounds.on_limited();
+        self.get_mut().packets.rounds.on_limited();
     }
 
     fn on_ack(
@@ -515,7 +433,7 @@ impl congestion::Controller for Adapter {
         let at = self.time(now);
         let inner = self.get_mut();
         inner.end_of_acks(at, in_flight, app_limited);
-        let srtt = inner.rtt.smoothed().into();
+        let srtt = inner.packets.rtt.smoothed().into();
         inner.control.on_acks(now, in_flight, srtt);
     }
 

@@ -21,9 +21,8 @@ use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::connection::LossEpisodes;
-use whimbrel_cc::delivery_rate::RateEstimator;
-use whimbrel_cc::quic_transport::{Flight, Rounds, Rtt};
-use whimbrel_cc::{Ack, Loss, Setup, Signal, Timeout};
+use whimbrel_cc::quic_transport::{Packets, PendingAck};
+use whimbrel_cc::{Loss, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Implements quinn's [`congestion::Controller`] with a [`whimbrel_cc::Controller`].
@@ -43,22 +42,12 @@ struct Inner {
     controller: Box<dyn whimbrel_cc::Controller>,
     /// Maximum UDP payload, bytes.
     mtu: u64,
-    in_flight: u64,
-    flight: Flight,
-    rate: RateEstimator,
-    rtt: Rtt,
-    rounds: Rounds,
-    /// Bytes acknowledged so far in the current ACK frame.
-    acked: u64,
-    /// The newest packet of them: its order of transmission and when it was sent.
-    newest: Option<(u64, Time)>,
-    /// An acknowledgment that the algorithm has not received yet, and the newest packet in it.
-    pending: Option<(Ack, u64)>,
+    packets: Packets,
+    /// An acknowledgment that the algorithm has not received yet.
+    pending: Option<PendingAck>,
     /// quinn reported congestion marks that no acknowledgment has carried to the algorithm yet.
     marked: bool,
     episodes: LossEpisodes,
-    /// The newest packet acknowledged so far, by order of transmission.
-    newest_acked: Option<u64>,
 }
 
 impl Adapter {
@@ -67,17 +56,10 @@ impl Adapter {
         let inner = Inner {
             controller,
             mtu: setup.mss.get(),
-            in_flight: 0,
-            flight: Flight::default(),
-            rate: RateEstimator::default(),
-            rtt: Rtt::default(),
-            rounds: Rounds::default(),
-            acked: 0,
-            newest: None,
+            packets: Packets::default(),
             pending: None,
             marked: false,
             episodes: LossEpisodes::new(false),
-            newest_acked: None,
         };
         Self {
             origin: now,
@@ -106,85 +88,31 @@ impl Adapter {
 impl Inner {
     fn sent(&mut self, now: Time, bytes: u64, number: u64) {
         self.deliver_pending();
-        let idle = self.in_flight == 0;
-        self.in_flight += bytes;
-        let in_flight = Bytes::new(self.in_flight);
-        let tag = self.rate.on_sent(now, idle, in_flight);
-        self.flight.sent(now, number, tag);
-        self.rounds.on_in_flight(self.in_flight);
+        let in_flight = self.packets.sent(now, bytes, number);
         self.controller.on_sent(now, Bytes::new(bytes), in_flight);
     }
 
     fn acked(&mut self, now: Time, sent: Time, bytes: u64) {
         self.deliver_pending();
-        self.in_flight = self.in_flight.saturating_sub(bytes);
-        self.acked += bytes;
-        let size = Bytes::new(bytes);
-        let order = match self.flight.acknowledged_at(sent) {
-            Some(packet) => {
-                self.rate
-                    .on_acked(now, size, packet.order, sent, packet.tag);
-                packet.order
-            }
-            None => {
-                self.rate.on_untagged(now, size);
-                self.flight.order_at(sent)
-            }
-        };
-        if self.newest.is_none_or(|(newest, _)| order > newest) {
-            self.newest = Some((order, sent));
-        }
+        let packet = self.packets.flight.acknowledged_at(sent);
+        self.packets.acked(now, sent, bytes, packet);
     }
 
     fn end_of_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
-        self.in_flight = in_flight;
-        let acked = std::mem::take(&mut self.acked);
-        let Some((newest, sent)) = self.newest.take() else {
-            return;
-        };
-        // RFC 9002 section 5.1: a sample is taken only if the largest acknowledged packet is newly
-        // acknowledged.
-        let is_newest = self.newest_acked.is_none_or(|before| newest > before);
-        if is_newest {
-            self.newest_acked = Some(newest);
-            self.rtt.sample(now.since(sent));
-        }
-        let used = self.rounds.used(self.controller.cwnd().get(), app_limited);
-        let rate = self.rate.on_end(self.rtt.min());
-        if app_limited {
-            self.rate.on_app_limited(Bytes::new(in_flight));
-        }
-        let ack = Ack {
-            now,
-            acked: Bytes::new(acked),
-            rtt: is_newest.then(|| self.rtt.latest()),
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.min(),
-            in_flight: Bytes::new(in_flight),
-            delivered: self.rate.delivered(),
-            delivery_rate: rate.rate,
-            app_limited: app_limited || rate.app_limited,
-            cwnd_limited: used,
-            in_recovery: false,
-            round_start: self.rounds.on_ack(newest, self.flight.next_order()),
-            receiver_time: None,
-            lost: self.rate.lost(),
-            newest: rate.newest,
-            ece: false,
-        };
-        self.pending = Some((ack, newest));
-        self.flight.forget_old(now);
+        let cwnd = self.controller.cwnd();
+        let pending = self.packets.end_of_acks(now, in_flight, app_limited, cwnd);
+        self.pending = pending.or(self.pending);
     }
 
     /// Delivers the acknowledgment that was held back until its losses were known.
     fn deliver_pending(&mut self) {
-        let Some((mut ack, newest)) = self.pending.take() else {
+        let Some(PendingAck { mut ack, newest }) = self.pending.take() else {
             return;
         };
         let controller = &mut *self.controller;
         self.episodes.on_progress(controller, ack.now, newest);
-        ack.in_flight = Bytes::new(self.in_flight);
-        ack.lost = self.rate.lost();
+        ack.in_flight = Bytes::new(self.packets.in_flight);
+        ack.lost = self.packets.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episodes.stage().is_reducing();
         self.controller.on_ack(&ack);
@@ -194,7 +122,7 @@ impl Inner {
     /// `sent`.
     fn congestion(&mut self, now: Time, sent: Time, persistent: bool, bytes: u64) {
         // An acknowledgment that arrived now revealed this loss, which goes first.
-        if self.pending.is_some_and(|(ack, _)| ack.now < now) {
+        if self.pending.is_some_and(|p| p.ack.now < now) {
             self.deliver_pending();
         }
         let signal = if bytes == 0 {
@@ -203,16 +131,16 @@ impl Inner {
             Signal::Loss
         };
         self.marked |= signal == Signal::Ecn;
-        let acked = self.pending.map_or(0, |(ack, _)| ack.acked.get());
+        let acked = self.pending.map_or(0, |p| p.ack.acked.get());
         // quinn has taken what it declared lost off its own count, not off this one.
-        let in_flight = Bytes::new(self.in_flight + acked);
-        self.in_flight = self.in_flight.saturating_sub(bytes);
-        self.rate.on_lost(Bytes::new(bytes));
-        let next_order = self.flight.next_order();
+        let in_flight = Bytes::new(self.packets.in_flight + acked);
+        self.packets.in_flight = self.packets.in_flight.saturating_sub(bytes);
+        self.packets.rate.on_lost(Bytes::new(bytes));
+        let next_order = self.packets.flight.next_order();
         let lost_order = match signal {
-            Signal::Loss => self.flight.order_at(sent),
+            Signal::Loss => self.packets.flight.order_at(sent),
             // Marked packets have arrived, so the newest packet acknowledged carries the mark.
-            Signal::Ecn => self.newest_acked.unwrap_or(0),
+            Signal::Ecn => self.packets.newest_acked().unwrap_or(0),
         };
         if !self.episodes.begins_with(lost_order) {
             return;

@@ -3,9 +3,11 @@
 //! for noq and for quinn share it.
 
 mod flight;
+mod packets;
 mod rounds;
 mod rtt;
 
 pub use flight::{Flight, Packet};
+pub use packets::{Packets, PendingAck};
 pub use rounds::Rounds;
 pub use rtt::Rtt;
