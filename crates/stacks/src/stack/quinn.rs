@@ -2,51 +2,16 @@
 //! and BBR (version 1, which it calls experimental). As `whimbrel-quinn` it has those of this
 //! project that set no pacing rate, through their adapter.
 
-use super::quinn_family::endpoint;
+use super::quinn_family::{adapted, controllers, endpoint};
 use bytes::BytesMut;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use std::net::SocketAddr;
-use whimbrel_cc::Spec;
-use whimbrel_quinn::Factory;
 
 endpoint!(quinn_proto);
 
-/// Both ends of a connection with this controller; `None` if quinn has no such controller.
-pub(crate) fn connect(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
-    Some(match controller {
-        "newreno" => open(
-            |transport| {
-                let factory = Arc::new(NewRenoConfig::default());
-                transport.congestion_controller_factory(factory);
-            },
-            seed,
-        ),
-        "cubic" => open(
-            |transport| {
-                transport.congestion_controller_factory(Arc::new(CubicConfig::default()));
-            },
-            seed,
-        ),
-        "bbr" => open(
-            |transport| {
-                transport.congestion_controller_factory(Arc::new(BbrConfig::default()));
-            },
-            seed,
-        ),
-        _ => return None,
-    })
-}
+controllers!("newreno": NewRenoConfig, "cubic": CubicConfig, "bbr": BbrConfig);
 
-/// Both ends of a connection with this project's controller; `None` if it is unknown or quinn cannot
-/// run it.
-pub(crate) fn connect_whimbrel(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
-    let spec: Spec = controller.parse().ok()?;
-    let factory = Factory::new(spec).ok()?.seed(seed);
-    let set = |transport: &mut TransportConfig| {
-        transport.congestion_controller_factory(Arc::new(factory));
-    };
-    Some(open(set, seed))
-}
+adapted!(whimbrel_quinn::Factory);
 
 fn new_endpoint(
     config: Arc<EndpointConfig>,

@@ -274,4 +274,41 @@ macro_rules! endpoint {
         }
     };
 }
-pub(super) use endpoint;
+/// `connect`, for a stack that has these controllers, by their configurations.
+macro_rules! controllers {
+    ($($name:literal: $config:ident),+) => {
+        /// Both ends of a connection with this controller of the stack's; `None` if it has none of
+        /// that name.
+        pub(crate) fn connect(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
+            Some(match controller {
+                $($name => open(
+                    |transport| {
+                        transport.congestion_controller_factory(Arc::new($config::default()));
+                    },
+                    seed,
+                ),)+
+                _ => return None,
+            })
+        }
+    };
+}
+
+/// `connect_whimbrel`, for a stack for which `$factory` makes this project's controllers.
+macro_rules! adapted {
+    ($factory:ty) => {
+        /// Both ends of a connection with this project's controller; `None` if it is unknown or the
+        /// stack cannot run it.
+        pub(crate) fn connect_whimbrel(
+            controller: &str,
+            seed: u64,
+        ) -> Option<[Box<dyn Endpoint>; 2]> {
+            let spec: whimbrel_cc::Spec = controller.parse().ok()?;
+            let factory = <$factory>::new(spec).ok()?.seed(seed);
+            let set = |transport: &mut TransportConfig| {
+                transport.congestion_controller_factory(Arc::new(factory));
+            };
+            Some(open(set, seed))
+        }
+    };
+}
+pub(super) use {adapted, controllers, endpoint};
