@@ -165,8 +165,9 @@ impl HyStart {
     }
 }
 
-/// `RttThresh`: by how much the minimum RTT of a round must exceed `last`, the previous round's.
-fn threshold(last: Duration) -> Duration {
+/// `RttThresh`: by how much the minimum RTT of a round must exceed `last`, the previous round's, to
+/// show a queue.
+pub(crate) fn threshold(last: Duration) -> Duration {
     (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
 }
 

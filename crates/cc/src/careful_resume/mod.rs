@@ -7,13 +7,23 @@
 //! [`Spec::build`](crate::Spec::build) puts the layer on where it is set, and [`Observer`] computes
 //! what to save. PS is PipeSize of the RFC: what the path has been seen to carry.
 //!
-//! | phase | window | it ends |
-//! |---|---|---|
-//! | Reconnaissance | the algorithm's, from the initial window | after the initial window was acknowledged without a sign of congestion, if the RTT confirms the path and there is more to send |
-//! | Unvalidated | `saved/6`, paced over a round trip; PS = FlightSize + acknowledged | with the first acknowledgment of an unvalidated packet, after a round trip, or when the window is used |
-//! | Validating | FlightSize, and 5 bytes for each that is acknowledged, to `saved/2`; half of FlightSize once a queue is seen | when all packets are acknowledged that were in flight at its beginning |
-//! | Safe Retreat | PS/2 of its beginning | when the fate of all unvalidated packets is known; then ssthresh = PS |
-//! | Normal | the algorithm's | never |
+//! | phase | window |
+//! |---|---|
+//! | Reconnaissance | the algorithm's, from the initial window |
+//! | Unvalidated | `saved/6`, paced over a round trip |
+//! | Validating | FlightSize, and 5 bytes for each acknowledged one, to `saved/2` |
+//! | Safe Retreat | PS/2 of its beginning |
+//! | Normal | the algorithm's |
+//!
+//! * Reconnaissance ends when the initial window was acknowledged without a sign of congestion, the
+//!   RTT confirms the path, and there is more to send.
+//! * The Unvalidated Phase ends with the first acknowledgment of an unvalidated packet, after a
+//!   round trip, or when the window is used. PS is FlightSize at its beginning, and what is
+//!   acknowledged from then on.
+//! * The Validating Phase ends when all packets are acknowledged that were in flight at its
+//!   beginning. Its window is half of FlightSize once a queue is seen.
+//! * Safe Retreat ends when it is known of each unvalidated packet whether it arrived; ssthresh is
+//!   then PS.
 //!
 //! Any loss or congestion mark in the Unvalidated or the Validating Phase begins a Safe Retreat,
 //! also where the algorithm has a loss classifier: it knows nothing of the path yet. A path whose
@@ -27,8 +37,8 @@
 //! was: the window halves until all is acknowledged, and the algorithm starts at the BDP that the
 //! rate of these acknowledgments shows, as if slow start had found it.
 //!
-//! Departures from the RFC: unvalidated packets are told by counts of data delivered and lost, not
-//! by packet numbers, which TCP has not. The algorithm is built anew where the RFC sets cwnd and
+//! Departures from the RFC: counts of data delivered and lost tell which packets are unvalidated,
+//! since TCP has no packet numbers. The algorithm is built anew where the RFC sets cwnd and
 //! ssthresh, since an algorithm may have more state than these two; RTTs that it saw before come
 //! with the next acknowledgment ([`Ack::min_rtt`]).
 
@@ -38,12 +48,13 @@ mod tests;
 
 pub use observer::Observer;
 
+use crate::building_blocks::hystart;
 use crate::interface::{
     Ack, Controller, Loss, LossResponse, LostPacket, Sibling, Timeout, Verdict, forward,
 };
 use crate::registry::entry::{ChosenController, SavedPath, Setup};
 use std::sync::Arc;
-use whimbrel_units::{Bytes, Duration, Rate, Time};
+use whimbrel_units::{Bytes, Rate, Time};
 
 /// The saved window divided by this is the first step of the jump.
 const FIRST_STEP: u64 = 6;
@@ -58,11 +69,6 @@ const LOWEST_RTT: u64 = 2;
 /// The saved path's RTT times this is the highest RTT that confirms it.
 const HIGHEST_RTT: u64 = 10;
 
-/// The minimum RTT divided by this is the delay that counts as a queue, within these bounds: those
-/// of HyStart++ (RFC 9406 section 4.2).
-const QUEUE_DIVISOR: f64 = 8.0;
-const QUEUE_BOUNDS: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
-
 /// A window algorithm that starts with what was saved of its path.
 #[derive(Debug, Clone)]
 pub struct CarefulResume {
@@ -73,8 +79,8 @@ pub struct CarefulResume {
     phase: Phase,
     /// Data of known fate at the last acknowledgment.
     fate: Bytes,
-    /// The algorithm that is there now was told of the last episode of loss, so it is told when
-    /// that ends, or was spurious.
+    /// The present algorithm received the last episode of loss, so it also receives its end, or
+    /// that it was spurious.
     told: bool,
 }
 
@@ -88,7 +94,7 @@ enum Phase {
     Normal,
 }
 
-/// The window is what was saved, and nobody knows yet whether the path carries it.
+/// The window comes from what was saved. Whether the path still carries it is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Jump {
     began: Time,
@@ -202,8 +208,7 @@ impl CarefulResume {
     fn validate(&mut self, mut v: Validation, ack: &Ack) {
         v.pipe += ack.acked;
         v.acked += ack.acked;
-        let (least, most) = QUEUE_BOUNDS;
-        let late = ack.min_rtt + ack.min_rtt.mul_f64(1.0 / QUEUE_DIVISOR).clamp(least, most);
+        let late = ack.min_rtt + hystart::threshold(ack.min_rtt);
         if !v.queue && ack.rtt.is_some_and(|rtt| rtt > late) {
             v.queue = true;
             v.cwnd = half(v.cwnd).max(self.setup.mss);
