@@ -1,24 +1,28 @@
 //! One direction of the path: reads packets, offers them to the link, holds them, writes them.
 
+use crate::bulk::{Bulk, Train};
 use crate::clock::Clock;
 use crate::held::{Buffer, Held, Packet};
 use crate::managed::Managed;
 use crate::observer::{LossCause, Observer};
 use crate::report::{DirectionReport, LatenessMeter};
 use crate::wifi::Station;
-use crate::{MTU, ecn, sys};
+use crate::{MTU, bulk, ecn, sys};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
-use nix::unistd::{read, write};
+use nix::sys::uio::writev;
+use nix::unistd::read;
+use std::io::IoSlice;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use whimbrel_net::{Counters, DropCause, Fate, Link, Side};
 use whimbrel_units::{Duration, Time};
 
-/// Number of packets written or read before switching between writing and reading.
+/// Number of packets after which a direction switches between writing and reading. A few more may
+/// have come or left together.
 const BATCH: usize = 32;
 /// The maximum number of packets held per direction: half a gibibyte of buffers.
 const MAX_HELD: usize = (512 << 20) / MTU as usize;
@@ -70,6 +74,9 @@ pub(crate) struct Direction<'a> {
     side: Side,
     observer: Option<&'a dyn Observer>,
     held: Held,
+    /// What is read at once, and what is written at once.
+    bulk: Box<[u8]>,
+    train: Train,
     lateness: LatenessMeter,
     report: DirectionReport,
 }
@@ -90,6 +97,8 @@ impl<'a> Direction<'a> {
             side,
             observer,
             held: Held::default(),
+            bulk: vec![0; bulk::LARGEST].into(),
+            train: Train::default(),
             lateness: LatenessMeter::new(),
             report: DirectionReport::default(),
         }
@@ -139,37 +148,59 @@ impl<'a> Direction<'a> {
     /// packet within it.
     fn write_due(&mut self) {
         let mut now = self.clock.now();
-        for _ in 0..BATCH {
+        let mut count = 0;
+        while count < BATCH {
             let Some(packet) = self.held.pop_due(now) else {
                 return;
             };
-            self.lateness.record(now, packet.due);
+            self.train.begin(packet);
+            while let Some(next) = self.held.pop_due_if(now, |next| self.train.takes(next)) {
+                self.train.add(next);
+            }
+            self.train
+                .dues()
+                .for_each(|due| self.lateness.record(now, due));
+            let packets = self.train.dues().len();
+            count += packets;
+            let parts = self.train.parts();
+            let parts: Vec<_> = parts.into_iter().map(IoSlice::new).collect();
             // A TUN device accepts a packet at once, and refuses an invalid one, such as a
             // corrupted packet.
-            match write(self.to, packet.bytes()) {
-                Ok(_) => self.report.arrived += 1,
-                Err(_) => self.report.refused += 1,
+            match writev(self.to, &parts) {
+                Ok(_) => self.report.arrived += packets as u64,
+                Err(_) => self.report.refused += packets as u64,
             }
-            self.held.recycle(packet.buffer);
+            self.train
+                .drain()
+                .for_each(|packet| self.held.recycle(packet.buffer));
             now = self.clock.now();
         }
     }
 
     /// Reads at most one batch of packets and offers them to the link. Returns how many.
     fn read_batch(&mut self) -> usize {
-        for count in 0..BATCH {
-            let mut buffer = self.held.buffer();
-            match read(self.from, buffer.as_mut_slice()) {
-                Ok(len) if len > 0 => self.take(buffer, len),
+        let mut bulk = std::mem::take(&mut self.bulk);
+        let mut count = 0;
+        while count < BATCH {
+            let Ok(len @ 1..) = read(self.from, &mut bulk) else {
                 // No packet. Another error is not expected; sleeping until the next packet is right
                 // then too.
-                _ => {
-                    self.held.recycle(buffer);
-                    return count;
+                break;
+            };
+            let Some(read) = Bulk::read(&bulk[..len]) else {
+                continue;
+            };
+            for index in 0..read.count() {
+                let mut buffer = self.held.buffer();
+                match read.split(index, &mut buffer) {
+                    Some(len) => self.take(buffer, len),
+                    None => self.held.recycle(buffer),
                 }
             }
+            count += read.count();
         }
-        BATCH
+        self.bulk = bulk;
+        count
     }
 
     /// Number of packets that were read and not yet written or dropped.
@@ -249,6 +280,9 @@ impl<'a> Direction<'a> {
                 if let Some(bit) = corrupted
                     && (bit as usize) < len * 8
                 {
+                    if let Some(partial) = buffer.partial.take() {
+                        partial.complete(&mut buffer[..len]);
+                    }
                     self.observe(&buffer[..len], LossCause::Corrupted);
                     buffer[bit as usize / 8] ^= 0x80 >> (bit % 8);
                 }

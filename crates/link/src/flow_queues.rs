@@ -136,7 +136,7 @@ mod tests {
 
     /// A UDP packet from a port, 1500 bytes.
     fn packet(port: u16) -> (Buffer, usize) {
-        let mut buffer = Box::new([0; MTU as usize]);
+        let mut buffer = Buffer::default();
         buffer[0] = 0x45;
         buffer[9] = 17;
         buffer[12..20].copy_from_slice(&[10, 77, 0, 1, 10, 77, 0, 2]);

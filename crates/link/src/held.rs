@@ -2,10 +2,49 @@
 
 use crate::MTU;
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 use whimbrel_units::Time;
 
-/// A buffer for one packet. A TUN device returns no packet larger than its MTU.
-pub(crate) type Buffer = Box<[u8; MTU as usize]>;
+/// A buffer for one packet. A TUN device has no packet larger than its MTU.
+pub(crate) type Buffer = Box<Frame>;
+
+/// The bytes of a packet.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    bytes: [u8; MTU as usize],
+    /// If set, the transport's checksum is still to be computed.
+    pub partial: Option<Partial>,
+}
+
+/// A checksum that is still to be computed: over all bytes from `start` on. Its place is `offset`
+/// bytes behind, and has the sum of the pseudo-header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Partial {
+    pub start: usize,
+    pub offset: usize,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self {
+            bytes: [0; MTU as usize],
+            partial: None,
+        }
+    }
+}
+
+impl Deref for Frame {
+    type Target = [u8; MTU as usize];
+    fn deref(&self) -> &Self::Target {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Frame {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.bytes
+    }
+}
 
 /// A packet in transit.
 pub(crate) struct Packet {
@@ -38,9 +77,7 @@ impl Held {
 
     /// An empty buffer.
     pub fn buffer(&mut self) -> Buffer {
-        self.spare
-            .pop()
-            .unwrap_or_else(|| Box::new([0; MTU as usize]))
+        self.spare.pop().unwrap_or_default()
     }
 
     /// Returns a buffer for reuse.
@@ -66,11 +103,13 @@ impl Held {
 
     /// The next packet, if it is due.
     pub fn pop_due(&mut self, now: Time) -> Option<Packet> {
-        if self.next_due()? <= now {
-            self.packets.pop_front()
-        } else {
-            None
-        }
+        self.pop_due_if(now, |_| true)
+    }
+
+    /// The same, if `wanted` says so.
+    pub fn pop_due_if(&mut self, now: Time, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
+        let next = self.packets.front()?;
+        (next.due <= now && wanted(next)).then(|| self.packets.pop_front())?
     }
 }
 

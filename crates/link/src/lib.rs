@@ -17,6 +17,7 @@
 //! the emulator was killed.
 
 mod address;
+mod bulk;
 mod clock;
 mod direction;
 mod ecn;

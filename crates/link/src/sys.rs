@@ -68,6 +68,14 @@ impl InterfaceRequest {
     }
 }
 
+/// Sets what the kernel may leave to a TUN device (`TUN_F_*`).
+pub(crate) fn set_offload(tun: impl AsFd, features: libc::c_uint) -> Result<(), Errno> {
+    let (fd, features) = (tun.as_fd().as_raw_fd(), libc::c_ulong::from(features));
+    // SAFETY: this request takes a number and no pointer.
+    let result = unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD as libc::Ioctl, features) };
+    Errno::result(result).map(drop)
+}
+
 /// Gives the calling thread priority over others, if the user may. The emulator needs little time,
 /// and its work is caused by the commands' traffic, so it cannot starve them. Without priority it
 /// would be milliseconds late whenever the commands keep all cores busy.
