@@ -46,7 +46,7 @@ async fn run(rate: Rate) -> Result<String, Failure> {
     let sending = Factory::for_endpoint(spec.parse()?).recording();
     let monitor = sending.monitor();
     let config = server.clone();
-    let accepting = Server::with_prepare(server, move || {
+    let accepting = Server::with_prepare(server, move |_| {
         receiving.server(config.clone(), windows(), node.clone())
     });
     let accepting = Endpoint::new(EndpointConfig::default(), Some(accepting), socket()?)?;

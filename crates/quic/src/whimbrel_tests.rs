@@ -61,8 +61,13 @@ fn megabits(monitor: &Monitor) -> f64 {
 
 /// Lets acknowledgments come in batches, so long apart.
 fn batch(path: &mut Path, each: Duration) {
+    batch_after(path, ms(20), each);
+}
+
+/// The same after this delay.
+fn batch_after(path: &mut Path, base: Duration, each: Duration) {
     path.back.delay = Delay::noisy(Noise {
-        base: ms(20),
+        base,
         jitter: Duration::ZERO,
         distribution: JitterDistribution::Uniform,
         every: ms(1),
@@ -134,5 +139,84 @@ fn on_a_long_path_reports_of_arrival_are_not_paced() {
         let lost = snapshot.lost.get() as f64 / snapshot.delivered.get() as f64;
         assert!(rate > 8.5, "seed {seed}: {rate} Mbit/s");
         assert!(lost < 0.03, "seed {seed}: {lost}");
+    }
+}
+
+/// On a fast path packets leave in batches, as those of TCP do, and the algorithm fills it all the
+/// same, also where the queue has room for a few batches only. Acknowledgments come by the
+/// millisecond, as those of packets that a receiver's kernel has merged.
+#[test]
+fn on_a_fast_path_packets_leave_in_batches() {
+    for packets in [800, 200] {
+        let mut path = path(1_000_000_000, 5, packets);
+        batch_after(&mut path, ms(5), ms(1));
+        let mut network = Network::new(&path, 1);
+        let monitor = add(&mut network, "whimbrel", 1);
+        network.run_until(Time::ZERO + ms(1000));
+        let (begun, before) = (network.forth(), megabits(&monitor));
+        network.run_until(Time::ZERO + ms(2000));
+        let (sent, calls) = (network.forth().sent, network.forth().calls);
+        let batch = (sent - begun.sent) as f64 / (calls - begun.calls) as f64;
+        let rate = megabits(&monitor) - before;
+        assert!(batch > 12.0, "{batch} packets a call");
+        assert!(
+            rate > 850.0,
+            "{rate} Mbit/s with room for {packets} packets"
+        );
+    }
+}
+
+#[test]
+#[ignore = "local measurement"]
+fn measure_batches() {
+    let spec = std::env::var("SPEC").unwrap_or("whimbrel".to_owned());
+    let points: [(&str, u64, u64, u64, &str, bool); 10] = [
+        ("200M 40ms 1bdp cubic", 200_000_000, 20, 676, "0 %", true),
+        ("200M 40ms .2bdp cubic", 200_000_000, 20, 135, "0 %", true),
+        ("500M 20ms 1bdp cubic", 500_000_000, 10, 845, "0 %", true),
+        ("1G 10ms 1bdp", 1_000_000_000, 5, 845, "0 %", false),
+        ("1G 10ms .1bdp", 1_000_000_000, 5, 84, "0 %", false),
+        ("1G 1ms 1bdp", 1_000_000_000, 1, 169, "0 %", false),
+        ("200M 40ms 1% loss", 200_000_000, 20, 676, "1 %", false),
+        ("500M 100ms .1bdp", 500_000_000, 50, 422, "0 %", false),
+        ("150M 20ms .1bdp", 150_000_000, 10, 25, "0 %", false),
+        ("1G 10ms .02bdp", 1_000_000_000, 5, 17, "0 %", false),
+    ];
+    for (name, rate, delay, packets, loss, beside) in points {
+        let mut rows = Vec::new();
+        for seed in 1..=5 {
+            let mut path = path(rate, delay, packets);
+            path.forth.loss.random = loss.parse().expect("a probability");
+            if std::env::var("BATCH").is_ok() {
+                batch_after(&mut path, ms(delay), ms(1));
+            }
+            let mut network = Network::new(&path, seed);
+            let other = beside.then(|| add(&mut network, "cubic", seed));
+            let start = if beside { 100 * seed } else { 0 };
+            network.run_until(Time::ZERO + ms(start));
+            let monitor = add(&mut network, &spec, seed);
+            let warm = network.now();
+            let warm = warm + ms(if beside { 5000 } else { 1000 });
+            network.run_until(warm);
+            let (a, b) = (megabits(&monitor), other.as_ref().map_or(0.0, megabits));
+            let counts = network.forth();
+            let span = if beside { 20 } else { 3 };
+            network.run_until(warm + ms(span * 1000));
+            let mine = (megabits(&monitor) - a) / span as f64;
+            let theirs = (other.as_ref().map_or(0.0, megabits) - b) / span as f64;
+            let sent = (network.forth().sent - counts.sent) as f64;
+            let calls = (network.forth().calls - counts.calls) as f64;
+            let lost = monitor.snapshot().state.lost.get() as f64;
+            let lost = lost / monitor.snapshot().state.delivered.get() as f64;
+            let share = rate as f64 * 1e-6;
+            rows.push(format!(
+                "{:.0}/{:.0} {:.1}p/c {:.2}%",
+                100.0 * mine / share,
+                100.0 * theirs / share,
+                sent / calls,
+                lost * 100.0
+            ));
+        }
+        println!("{name}: {}", rows.join("  "));
     }
 }

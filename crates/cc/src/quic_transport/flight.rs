@@ -43,6 +43,8 @@ pub struct Flight {
     entries: VecDeque<Entry>,
     /// The order of the first entry.
     first: u64,
+    /// The order of the packet that follows the last one acknowledged: most often the next one.
+    expected: u64,
 }
 
 impl Flight {
@@ -63,11 +65,17 @@ impl Flight {
 
     /// Removes the packet with this number and send time, because it was acknowledged.
     pub fn acknowledged(&mut self, sent: Time, number: u64) -> Option<Packet> {
-        let found = self
-            .entries
-            .binary_search_by(|e| (e.sent, e.number).cmp(&(sent, number)))
-            .ok()
-            .or_else(|| self.find_in_handshake(|e| e.sent == sent && e.number == number))?;
+        let is_it = |e: &Entry| e.sent == sent && e.number == number;
+        let expected = self.expected.checked_sub(self.first);
+        let expected = expected.and_then(|index| usize::try_from(index).ok());
+        let found = expected
+            .filter(|index| self.entries.get(*index).is_some_and(is_it))
+            .or_else(|| {
+                let place = |e: &Entry| (e.sent, e.number).cmp(&(sent, number));
+                self.entries.binary_search_by(place).ok()
+            })
+            .or_else(|| self.find_in_handshake(is_it))?;
+        self.expected = self.first + found as u64 + 1;
         self.take(found)
     }
 

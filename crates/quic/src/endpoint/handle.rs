@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
 /// Makes the configuration of each connection that a server accepts.
-pub(crate) type Prepare = dyn Fn() -> Prepared<Arc<ServerConfig>> + Send + Sync;
+pub(crate) type Prepare = dyn Fn(SocketAddr) -> Prepared<Arc<ServerConfig>> + Send + Sync;
 
 /// What a server needs.
 pub struct Server {
@@ -37,14 +37,15 @@ impl Server {
         let same = Arc::clone(&config);
         Self {
             config,
-            prepare: Arc::new(move || Prepared::from(Arc::clone(&same))),
+            prepare: Arc::new(move |_| Prepared::from(Arc::clone(&same))),
         }
     }
 
-    /// `prepare` makes the configuration of each connection when it is accepted.
+    /// `prepare` makes the configuration of each connection when it is accepted, from the client's
+    /// address.
     pub fn with_prepare(
         config: ServerConfig,
-        prepare: impl Fn() -> Prepared<Arc<ServerConfig>> + Send + Sync + 'static,
+        prepare: impl Fn(SocketAddr) -> Prepared<Arc<ServerConfig>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             config: Arc::new(config),

@@ -33,7 +33,10 @@ impl Incoming {
     /// [`Server`]: super::Server
     pub fn accept(self) -> Result<Connecting, ConnectionError> {
         match self.endpoint.prepare.clone() {
-            Some(prepare) => self.accept_with(prepare()),
+            Some(prepare) => {
+                let prepared = prepare(self.remote);
+                self.accept_with(prepared)
+            }
             // Without a server configuration noq reports no attempt.
             None => Err(ConnectionError::LocallyClosed),
         }

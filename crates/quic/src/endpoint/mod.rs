@@ -12,7 +12,7 @@
 //! | part | content |
 //! |---|---|
 //! | `core` | noq's endpoint and connections; datagrams in, datagrams out |
-//! | `transmit` | what leaves next, and how many datagrams at once |
+//! | `transmit`, `quantum` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
@@ -46,6 +46,7 @@ mod obstacle;
 #[cfg(test)]
 mod outage_tests;
 mod prepared;
+mod quantum;
 mod receive_stream;
 #[cfg(test)]
 mod reordering_tests;

@@ -2,6 +2,7 @@
 
 use super::inbox::Inbox;
 use super::obstacle::Obstacle;
+use super::quantum::Quantum;
 use super::transmit::Held;
 use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
@@ -113,6 +114,8 @@ pub(crate) struct State {
     pub permission: Option<Permission>,
     /// A packet that could not leave together with those before it.
     pub held: Option<Held>,
+    /// Where the algorithm paces a fast path, packets wait for others to leave with.
+    pub quantum: Quantum,
     /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
     pub full_space: usize,
 }
@@ -140,6 +143,7 @@ impl State {
             obstacle: None,
             permission: None,
             held: None,
+            quantum: Quantum::default(),
             full_space,
         }
     }
@@ -215,7 +219,8 @@ impl State {
 
     /// The earlier of noq's deadline and the feedback's, and whether the wait must be exact.
     pub fn deadline(&self) -> Option<(Instant, bool)> {
-        let timer = self.proto.poll_timeout().map(|at| (at, false));
+        let timer = self.proto.poll_timeout();
+        let timer = timer.map(|at| (self.quantum.after(at), false));
         let feedback = self.feedback.deadline().map(|at| (at, true));
         match (timer, feedback) {
             (Some(a), Some(b)) => Some(if b.0 <= a.0 { b } else { a }),

@@ -6,7 +6,7 @@
 
 use super::state::State;
 use crate::feedback::Permission;
-use noq_proto::{EcnCodepoint, Transmit};
+use noq_proto::{EcnCodepoint, PathId, Transmit};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -73,6 +73,9 @@ impl State {
         scratch: &mut Vec<u8>,
     ) -> Option<Outgoing> {
         buffer.clear();
+        if self.quantum.is_waiting(now) && !self.feedback.is_urgent() {
+            return None;
+        }
         let mut batch = self.held.take().map(|held| {
             buffer.extend_from_slice(&held.data);
             Outgoing::new(&held.transmit, false)
@@ -142,12 +145,25 @@ impl State {
         let transmit = self.proto.poll_transmit(now, max, buffer);
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
         let size = transmit.as_ref().map(|t| t.size);
+        if size.is_none() {
+            self.wait_for_quantum(now);
+        }
         self.feedback.after_transmit(now, size, queue_empty);
         if let Some(size) = size {
             let begin = buffer.len().saturating_sub(size);
             self.feedback.log_datagram(now, &buffer[begin..]);
         }
         transmit
+    }
+
+    /// noq has nothing to send now.
+    fn wait_for_quantum(&mut self, now: Instant) {
+        let packet = self.mtu() as u64;
+        let next = self.proto.poll_timeout();
+        if let Some(controller) = self.proto.congestion_state(PathId::ZERO) {
+            let metrics = controller.metrics();
+            self.quantum.on_blocked(now, next, &metrics, packet);
+        }
     }
 
     /// Upper bound on the size of this connection's datagrams, bytes.

@@ -30,6 +30,7 @@ use collector::Collector;
 use message::Message;
 use node::Membership;
 use noq_proto::Datagrams;
+pub(crate) use sampling::FAST;
 use sampling::Sampling;
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -252,6 +253,11 @@ impl Feedback {
             return Permission::SINGLE;
         }
         permission
+    }
+
+    /// Whether something must leave at once, whatever the pacing.
+    pub fn is_urgent(&self) -> bool {
+        self.control.lets_one_more()
     }
 
     /// Called with each datagram that leaves, after [`Self::after_transmit`].

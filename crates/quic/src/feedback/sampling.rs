@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Above this rate a sample of the packets is marked, bytes per second: 120 Mbit/s, 10,000 full
 /// packets a second.
-const FAST: u64 = 15_000_000;
+pub(crate) const FAST: u64 = 15_000_000;
 
 /// Time between two marks of a sample: that of a full packet at the rate [`FAST`].
 const EVERY: Duration = Duration::from_micros(100);
