@@ -10,7 +10,7 @@ VENV := target/venv
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
 .PHONY: examples site
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
-.PHONY: pictures bench bench-tcp bench-transfers bpf clean
+.PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
 .PHONY: soak bench-connections world attacks commands
 .PHONY: python test-python bench-python
 
@@ -224,6 +224,11 @@ bench-tcp: build
 ## half an hour).
 bench-transfers: build
 	bench/transfers.py --whimbrel $(WHIMBREL)
+
+## `whimbrel send` beside rsync and scp on loopback and between namespaces (needs root,
+## openssh-server and rsync; five minutes, on an idle machine).
+bench-fast-paths: build
+	bench/fast_paths.py --whimbrel $(WHIMBREL)
 
 ## Transfers under faults for two hours; the server must not grow.
 soak: build

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `parameters` | QUIC's parameters and limits |
 //! | `udp`, `over_tcp` | what carries the packets |
+//! | `datagrams` | how large they are |
 //! | `key_exchange` | the group of its keys |
 //! | `framing` | messages on streams |
 //! | `routes` | which transfer a data stream belongs to |
@@ -11,6 +12,7 @@
 //! | `qlog` | logs of packets |
 
 pub(crate) mod close;
+pub(crate) mod datagrams;
 pub(crate) mod framing;
 pub(crate) mod key_exchange;
 pub(crate) mod over_tcp;

@@ -5,7 +5,7 @@
 
 use crate::blocks::CHUNK;
 use crate::wire::CHUNK_HEADER;
-use noq_proto::{MtuDiscoveryConfig, TransportConfig, VarInt};
+use noq_proto::{TransportConfig, VarInt};
 use std::time::Duration;
 use whimbrel_quic::endpoint::Connection;
 use whimbrel_units::Duration as Span;
@@ -28,13 +28,7 @@ const PIPE_KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Parameters of both sides. The connection is closed when the peer is silent for `idle`.
 fn common(idle: Span) -> TransportConfig {
     let mut config = TransportConfig::default();
-    let mut mtu = MtuDiscoveryConfig::default();
-    // 1500 bytes of Ethernet minus the headers of IPv6 and UDP. Jumbo datagrams cost more on a path
-    // change than they gain. A loss burst can look like a black hole, so retry soon.
-    mtu.upper_bound(1452)
-        .black_hole_cooldown(Duration::from_secs(10));
     config
-        .mtu_discovery_config(Some(mtu))
         .max_idle_timeout(Some(VarInt::from_u32(milliseconds(idle)).into()))
         // A chunk fits the stream's window, so no stream waits for credit of its own.
         .stream_receive_window(VarInt::from_u32((CHUNK as usize + CHUNK_HEADER) as u32))

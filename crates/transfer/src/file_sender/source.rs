@@ -5,12 +5,14 @@ use crate::error::Error;
 use crate::ranges::RangeSet;
 use crate::wire::{FileTime, Kind, Metadata};
 use bytes::Bytes;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{SeekFrom, seek};
+use rustix::io::pread;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -169,12 +171,19 @@ impl FileSource {
 
     /// Reads these bytes; `None` if the file has become shorter.
     pub fn read(&self, range: &Range<u64>) -> Result<Option<Bytes>, Error> {
-        let mut data = vec![0; (range.end - range.start) as usize];
-        match self.file.read_exact_at(&mut data, range.start) {
-            Ok(()) => Ok(Some(data.into())),
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(e) => Err(Error::file(&self.path, "read")(e)),
+        let length = (range.end - range.start) as usize;
+        let mut data = Vec::with_capacity(length);
+        while data.len() < length {
+            let at = range.start + data.len() as u64;
+            match pread(&self.file, spare_capacity(&mut data), at) {
+                Ok(0) => return Ok(None),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(Error::file(&self.path, "read")(e.into())),
+            }
         }
+        // More than was asked for may have been allocated.
+        data.truncate(length);
+        Ok(Some(data.into()))
     }
 
     /// The first part of a range that has data; `None` if all of it is a hole.

@@ -11,7 +11,7 @@ use super::strangers;
 use super::tcp::{self, Tcp};
 use super::usage::Usage;
 use super::users::{User, Users};
-use crate::connection::{close, over_tcp, parameters, udp};
+use crate::connection::{close, datagrams, over_tcp, parameters, udp};
 use crate::credentials::identity::Identity;
 use crate::credentials::tls;
 use crate::error::Error;
@@ -103,16 +103,20 @@ impl Server {
         let accepted = config.clone();
         let (factory, node) = (Factory::for_endpoint(controller), SharedNode::default());
         let shared_node = node.clone();
-        let config = endpoint::Server::with_prepare(config, move || {
-            factory.server(accepted.clone(), transport.clone(), shared_node.clone())
+        let config = endpoint::Server::with_prepare(config, move |client| {
+            let mut transport = transport.clone();
+            datagrams::seek_largest(&mut transport, client);
+            factory.server(accepted.clone(), transport, shared_node.clone())
         });
-        let endpoint =
-            Endpoint::new(endpoint_config(identity), Some(config), socket).map_err(|cause| {
-                Error::Socket {
-                    address: listen,
-                    cause,
-                }
-            })?;
+        let endpoint = Endpoint::new(
+            datagrams::accept(endpoint_config(identity)),
+            Some(config),
+            socket,
+        )
+        .map_err(|cause| Error::Socket {
+            address: listen,
+            cause,
+        })?;
         let shared = Arc::new(Shared {
             storage,
             users: watch::Sender::new(Arc::new(users)),

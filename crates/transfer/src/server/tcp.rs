@@ -102,7 +102,7 @@ impl Tcp {
     fn endpoint(&self, peer: SocketAddr) -> Endpoint {
         let (accepted, transport) = (self.server.clone(), self.transport.clone());
         let factory = Factory::uncontrolled();
-        let server = endpoint::Server::with_prepare(self.server.clone(), move || {
+        let server = endpoint::Server::with_prepare(self.server.clone(), move |_| {
             factory.server(accepted.clone(), transport.clone(), SharedNode::default())
         });
         Endpoint::carried(self.endpoint.clone(), Some(server), peer)

@@ -18,7 +18,7 @@ pub use address::ServerAddress;
 
 use super::options::ClientOptions;
 use crate::connection::over_tcp::{Transport, TransportChoice};
-use crate::connection::udp;
+use crate::connection::{datagrams, udp};
 use crate::credentials::identity::SERVER_NAME;
 use crate::credentials::known_paths::KnownPath;
 use crate::credentials::tls;
@@ -138,7 +138,9 @@ impl<'a> Dial<'a> {
             .and_then(|(paths, server)| paths.to(server, address));
         let saved = path.as_ref().and_then(KnownPath::saved);
         let factory = factory.resuming(saved);
-        let prepared = factory.client(config, self.transport.clone(), self.options.priority);
+        let mut transport = self.transport.clone();
+        datagrams::seek_largest(&mut transport, address);
+        let prepared = factory.client(config, transport, self.options.priority);
         let endpoint = open(address).map_err(|e| local(&e))?;
         let mut connecting = endpoint
             .connect(prepared, address, SERVER_NAME)
@@ -211,7 +213,8 @@ fn open(address: SocketAddr) -> Result<Endpoint, Error> {
     };
     let local = SocketAddr::new(any, 0);
     let socket = udp::open(local)?;
-    Endpoint::new(EndpointConfig::default(), None, socket).map_err(|cause| Error::Socket {
+    let config = datagrams::accept(EndpointConfig::default());
+    Endpoint::new(config, None, socket).map_err(|cause| Error::Socket {
         address: local,
         cause,
     })
