@@ -4,7 +4,7 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/wifi-speed
 VENV := target/venv
 
-.PHONY: stacks test-stacks
+.PHONY: stacks stacks-linux test-stacks
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
@@ -79,7 +79,7 @@ full: | cargo
 
 ## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks. BoringSSL (needs
 ## cmake and a C++ compiler) is built once, for quiche; TQUIC links the same library.
-STACKS := quinn,smoltcp,quiche,older
+STACKS := quinn,smoltcp,s2n,quiche,older
 BORINGSSL = $(CURDIR)/$(dir $(lastword $(shell ls -rt \
   target/release/build/boring-sys-*/out/build/libssl.a)))
 WITH_TQUIC = BORINGSSL_LIB_DIR="$(BORINGSSL)" cargo $(1) --release --locked -p whimbrel-stacks \
@@ -89,6 +89,12 @@ stacks: | cargo
 	@command -v c++ >/dev/null || $(call missing,a C++ compiler,g++)
 	cargo build --release --locked -p whimbrel-stacks --features $(STACKS)
 	$(call WITH_TQUIC,build)
+	@target/release/whimbrel-stacks --list | grep 'not built' || true
+
+## Linux 6.1 as a program, for whimbrel-stacks and `make referee-linux-virtual` (Debian's
+## linux-source-6.1; minutes).
+stacks-linux:
+	referee/uml/build.sh
 
 ## Tests of the stacks, optimized: connections of all of them, and the known faults.
 test-stacks: stacks

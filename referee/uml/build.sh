@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds what linux_virtual.py runs: Linux 6.1 as a program (User Mode Linux, with virtual time),
-# from Debian's source package, and init.c. Prints the directory that has both, `linux` and `init`.
+# Builds what linux_virtual.py and whimbrel-stacks run: Linux 6.1 as a program (User Mode Linux, with
+# virtual time), from Debian's source package, and init.c. Prints the directory that has both, `linux`
+# and `init`.
 #
 # Everything goes to target/referee/uml (or $WHIMBREL_REFEREE_DIR/uml); what is already there is not
 # done again. Takes minutes and 1.5 GB, of which 10 MB stay. The source is the first of
@@ -27,7 +28,7 @@ done
     fail "missing: ${missing[*]} (Debian: apt-get install ${missing[*]/#xz/xz-utils})"
 
 # What the kernel depends on: another configuration or patch is another kernel.
-made=$(cat "$here/linux.config" "$here/linux.patch" "$here/build.sh" | sha256sum | cut -c 1-16)
+made=$(cat "$here/linux.config" "$here/linux.patch" "$here/link.c" "$here/build.sh" | sha256sum | cut -c 1-16)
 if [[ ! -x $out/linux || $(cat "$out/linux.from" 2>/dev/null) != "$made" ]]; then
     scratch=$(mktemp -d "$out/build.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT
@@ -50,6 +51,7 @@ if [[ ! -x $out/linux || $(cat "$out/linux.from" 2>/dev/null) != "$made" ]]; the
         --exclude='*/drivers/gpu/drm/amd/include' --exclude='*/tools/testing'
     cd "$scratch/source"
     step patch -p1 -i "$here/linux.patch"
+    cp "$here/link.c" arch/um/drivers/link_kern.c
     step make ARCH=um O="$scratch/build" KCONFIG_ALLCONFIG="$here/linux.config" allnoconfig
     while read -r line; do
         [[ $line != CONFIG_* ]] || grep -qx "$line" "$scratch/build/.config" ||

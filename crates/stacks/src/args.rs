@@ -1,5 +1,6 @@
 //! The flags.
 
+use crate::hunt::HuntArgs;
 use crate::{league, show};
 use anyhow::{Context, Result};
 use std::io::IsTerminal;
@@ -27,6 +28,7 @@ const TESTED: &str = "tested";
 #[command(
     name = "whimbrel-stacks",
     version,
+    args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
   whimbrel-stacks --list
@@ -36,6 +38,7 @@ Examples:
   whimbrel-stacks --points a01,c03,d01 --json
   whimbrel-stacks quinn:bbr --app-rate 2Mbit/s --pauses '2 s:3 s'
   whimbrel-stacks noq:bbr3 --windows windows.csv
+  whimbrel-stacks hunt quinn:bbr --against noq:cubic,sim:bbr
 
 Columns: `goodput` is data delivered per second of the run, in Mbit/s, and
 `of ideal` the same over what an ideal sender delivers; `queue` the mean wait in
@@ -45,15 +48,21 @@ packets that the sender took for lost, and no link had lost, of those sent;
 simulator for a packet. `-`: the stack does not report it."
 )]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Senders: `STACK`, `STACK:CONTROLLER`, `all`, or `all:FAMILY` (newreno, cubic, bbr)
     #[arg(value_name = "SENDER")]
     senders: Vec<String>,
     /// Rate of the bottleneck
     #[arg(long, default_value = "20 Mbit/s", conflicts_with = "rate_trace")]
     rate: Rate,
-    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format; it repeats
-    #[arg(long, value_name = "FILE")]
-    rate_trace: Option<PathBuf>,
+    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format or as CSV; it
+    /// repeats
+    #[arg(long, value_name = "FILE", value_parser = flag::<PathBuf>("--rate-trace"))]
+    rate_trace: Option<Written<PathBuf>>,
+    /// Recorded rate of the way back, on which acknowledgments return [default: the same rate]
+    #[arg(long, value_name = "FILE", value_parser = flag::<PathBuf>("--back-trace"))]
+    back_trace: Option<Written<PathBuf>>,
     /// Base RTT, without queueing
     #[arg(long, default_value = "40 ms", value_parser = flag::<Duration>("--rtt"))]
     rtt: Written<Duration>,
@@ -98,12 +107,20 @@ pub struct Args {
     threads: Option<NonZeroUsize>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Hunt(HuntArgs),
+}
+
 impl Args {
     /// Does what they ask for.
     ///
     /// # Errors
     /// The first mistake in them.
     pub fn run(&self) -> Result<()> {
+        if let Some(Command::Hunt(hunt)) = &self.command {
+            return hunt.run();
+        }
         if self.list {
             print!("{}", show::list());
             return Ok(());
@@ -232,17 +249,13 @@ impl Args {
     }
 
     fn path_from_flags(&self) -> Result<MatrixPoint> {
-        let recorded = self.rate_trace.as_ref();
         let path = study::Path {
-            rate: match recorded {
+            rate: match self.rate_trace {
                 None => vec![Written::new("--rate", self.rate, self.rate.to_string())],
                 Some(_) => Vec::new(),
             },
-            rate_trace: recorded.map(|file| {
-                let text = file.display().to_string();
-                Written::new("--rate-trace", file.clone(), text)
-            }),
-            back_trace: None,
+            rate_trace: self.rate_trace.clone(),
+            back_trace: self.back_trace.clone(),
             rtt: vec![self.rtt.clone()],
             queue: vec![self.queue.clone()],
             loss: vec![Written::new("--loss", self.loss, self.loss.to_string())],

@@ -28,6 +28,12 @@ pub struct Stack {
 enum Carrier {
     /// A stack from outside.
     Foreign(Connect),
+    /// The same in a program of its own, which `present` finds or `how` makes.
+    Program {
+        connect: Connect,
+        present: fn() -> bool,
+        how: &'static str,
+    },
     /// The simulator's TCP.
     Simulator,
 }
@@ -101,6 +107,15 @@ pub const STACKS: &[Stack] = &[
         current: true,
         connect: Carrier::Foreign(crate::stack::tquic::connect),
     },
+    #[cfg(feature = "s2n")]
+    Stack {
+        name: "s2n",
+        version: "0.91.0",
+        controllers: &["cubic", "bbr2"],
+        summary: "s2n-quic-core's controllers on noq-proto 1.4.0",
+        current: true,
+        connect: Carrier::Foreign(crate::stack::s2n::connect),
+    },
     #[cfg(feature = "smoltcp")]
     Stack {
         name: "smoltcp",
@@ -109,6 +124,36 @@ pub const STACKS: &[Stack] = &[
         summary: "TCP for small devices, without SACK",
         current: true,
         connect: Carrier::Foreign(crate::stack::smoltcp::connect),
+    },
+    Stack {
+        name: "linux",
+        version: "6.1",
+        controllers: &[
+            "reno",
+            "cubic",
+            "bbr",
+            "bic",
+            "cdg",
+            "dctcp",
+            "highspeed",
+            "htcp",
+            "hybla",
+            "illinois",
+            "lp",
+            "nv",
+            "scalable",
+            "vegas",
+            "veno",
+            "westwood",
+            "yeah",
+        ],
+        summary: "the kernel's TCP, as a program",
+        current: true,
+        connect: Carrier::Program {
+            connect: crate::stack::linux::connect,
+            present: || crate::stack::linux::program().is_some(),
+            how: "`make stacks-linux`",
+        },
     },
     #[cfg(feature = "older")]
     Stack {
@@ -164,6 +209,14 @@ pub enum UnknownSender {
         /// The stacks of this build.
         known: String,
     },
+    /// The stack's program is not there.
+    #[error("{stack} is not built: {how} builds it")]
+    Missing {
+        /// The stack.
+        stack: &'static str,
+        /// What builds it.
+        how: &'static str,
+    },
     /// The stack has no such controller.
     #[error("{stack} has no controller `{name}`; it has {known}")]
     Controller {
@@ -193,7 +246,8 @@ impl Sender {
             controllers.map(|name| stack.sender(name)).collect()
         };
         if stack == "all" {
-            let every = STACKS.iter().filter(|stack| stack.current).flat_map(all);
+            let current = |stack: &&Stack| stack.current && stack.missing().is_none();
+            let every = STACKS.iter().filter(current).flat_map(all);
             let found: Vec<Self> = match controller {
                 None => every.collect(),
                 Some(family) => every.filter(|sender| sender.family() == family).collect(),
@@ -214,6 +268,10 @@ impl Sender {
                 known: names.join(", "),
             });
         };
+        if let Some(how) = known.missing() {
+            let stack = known.name;
+            return Err(UnknownSender::Missing { stack, how });
+        }
         match controller {
             None => Ok(all(known)),
             Some(name) if known.has(name) => Ok(vec![known.sender(name)]),
@@ -251,7 +309,9 @@ impl Sender {
     /// Both ends of a connection. `None` for the simulator's own transport.
     pub(crate) fn connect(&self, seed: u64) -> Option<[Box<dyn Endpoint>; 2]> {
         match self.stack().connect {
-            Carrier::Foreign(connect) => connect(&self.controller, seed),
+            Carrier::Foreign(connect) | Carrier::Program { connect, .. } => {
+                connect(&self.controller, seed)
+            }
             Carrier::Simulator => None,
         }
     }
@@ -269,6 +329,14 @@ impl Stack {
         self.version == OWN_VERSION
     }
 
+    /// What builds the stack's program, if it has one that is not there.
+    pub fn missing(&self) -> Option<&'static str> {
+        match self.connect {
+            Carrier::Program { present, how, .. } if !present() => Some(how),
+            _ => None,
+        }
+    }
+
     fn sender(&self, controller: &str) -> Sender {
         Sender {
             stack: self.name,
@@ -283,7 +351,7 @@ impl Stack {
                 && is_ours(controller)
                 && match self.connect {
                     Carrier::Foreign(connect) => connect(controller, 0).is_some(),
-                    Carrier::Simulator => true,
+                    Carrier::Program { .. } | Carrier::Simulator => true,
                 }
     }
 }
@@ -332,10 +400,12 @@ mod tests {
     #[test]
     fn versions_are_those_of_the_lock_file() {
         let lock = include_str!("../../../Cargo.lock");
-        for stack in STACKS.iter().filter(|stack| !stack.is_ours()) {
+        let crates = |stack: &&Stack| !stack.is_ours() && stack.name != "linux";
+        for stack in STACKS.iter().filter(crates) {
             let package = match stack.name {
                 "quinn" => "quinn-proto",
                 "noq" | "noq-0.17" => "noq-proto",
+                "s2n" => "s2n-quic-core",
                 name => name.split('-').next().unwrap_or(name),
             };
             let entry = format!("name = \"{package}\"\nversion = \"{}\"", stack.version);

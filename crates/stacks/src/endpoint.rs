@@ -1,8 +1,21 @@
 //! The interface of a foreign stack: one end of one connection.
 //!
-//! To add a stack, write a file in `stack/` that implements [`Endpoint`] and has a function that
-//! makes both ends of a connection, and a line in [`catalog`](crate::catalog). The rest of this
-//! page is all there is to know.
+//! To add a stack:
+//!
+//! 1. Add the crate to `Cargo.toml`, optional, with an exact version, and a feature that turns it on;
+//!    add the feature to `STACKS` in the `Makefile`.
+//! 2. Write a file in `stack/` that implements [`Endpoint`], and has a function
+//!    `connect(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]>` that makes both ends
+//!    of a connection, or returns `None` for a controller that the stack has not. `smoltcp_family.rs`
+//!    is the shortest example of a stack that takes the time as an argument, `quiche.rs` of one that
+//!    reads the clock.
+//! 3. Add an entry to [`catalog`](crate::catalog), and the stack to the table in `docs/stacks.md`.
+//! 4. Run `make test-stacks`: the tests that run all stacks run yours, and compare two runs with the
+//!    same seed. If they differ, the stack has another source of time or of random numbers;
+//!    [`virtual_os`](crate::virtual_os) replaces those of the system.
+//!
+//! A controller without a transport needs no `Endpoint`: `stack/s2n.rs` runs those of s2n-quic-core
+//! on noq-proto. A stack that cannot be linked can be a program: `stack/linux.rs`.
 //!
 //! * **Datagrams.** Whatever the stack hands to a socket is a datagram: a QUIC stack's UDP payload,
 //!   a TCP stack's IP packet. [`Transmit::headers`] says how much the links carry besides.

@@ -23,7 +23,7 @@ impl Host for StackHost {
         let application = self.application;
         let open = Box::new(move || {
             let ends = sender.connect(seed);
-            ends.expect("the catalog knows the stack's controllers")
+            ends.expect("the stack starts with each controller of the catalog")
         });
         let writer = move |start| Writer::new(application, size, start);
         Box::new(Pair::new(open, writer))

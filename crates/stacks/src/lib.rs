@@ -10,6 +10,7 @@
 //! | `application` | what the sending application writes, and when |
 //! | `pair`, `host` | both ends of a connection, as the engine drives them |
 //! | `play` | runs on a path or at a point of the matrix, and what they showed |
+//! | `runner` | stacks for the search of `whimbrel hunt` |
 //! | `show` | tables, JSON, and the page with the league |
 //!
 //! The engine is that of [`whimbrel_sim`]: a flow of a scenario is carried by a stack instead of
@@ -22,5 +23,6 @@ mod host;
 mod identity;
 mod pair;
 pub mod play;
+pub mod runner;
 mod stack;
 pub mod virtual_os;

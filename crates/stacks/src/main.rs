@@ -1,6 +1,7 @@
 //! `whimbrel-stacks`: protocol stacks of others on simulated paths.
 
 mod args;
+mod hunt;
 mod league;
 mod show;
 

@@ -60,6 +60,8 @@ pub struct Run {
     pub packets_sent: u64,
     /// Their mean size on the wire, with all headers, bytes.
     pub packet_bytes: f64,
+    /// Data delivered for each of them that arrived, bytes: what headers and repetitions leave.
+    pub payload_bytes: f64,
     /// Those of them that links lost, for whatever cause.
     pub packets_lost: u64,
     /// Those of them that queues dropped.
@@ -161,6 +163,7 @@ impl Task<'_> {
         };
         let packets_sent: u64 = sum(|flow| flow.packets_sent);
         let sent_bytes: u64 = sum(|flow| flow.sent_on_wire.get());
+        let delivered: u64 = sum(|flow| flow.delivered.get());
         let own = self.sender.is_simulated();
         let taken_for_lost = match own {
             true => Some(sum(|flow| flow.retransmits)),
@@ -185,6 +188,8 @@ impl Task<'_> {
             delay_p95_ms: measures.delay * rtt_ms,
             packets_sent,
             packet_bytes: sent_bytes as f64 / packets_sent.max(1) as f64,
+            payload_bytes: delivered as f64
+                / packets_sent.saturating_sub(packets_lost).max(1) as f64,
             packets_lost,
             packets_dropped: sum(|flow| flow.lost.congestion()),
             taken_for_lost,
@@ -223,6 +228,7 @@ impl Task<'_> {
             delay_p95_ms: 0.0,
             packets_sent: 0,
             packet_bytes: 0.0,
+            payload_bytes: 0.0,
             packets_lost: 0,
             packets_dropped: 0,
             taken_for_lost: None,

@@ -13,7 +13,10 @@ pub fn list() -> String {
     let mut text = String::new();
     for stack in STACKS {
         let name = format!("{} {}", stack.name, stack.version);
-        text += &format!("{name:<22}{}\n", stack.summary);
+        let missing = stack
+            .missing()
+            .map_or(String::new(), |how| format!(" (not built: {how})"));
+        text += &format!("{name:<22}{}{missing}\n", stack.summary);
         text += &format!("{:<22}{}\n", "", stack.controllers.join(", "));
     }
     text

@@ -31,6 +31,8 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
     /// State of the random numbers (SplitMix64).
     static RANDOM: Cell<u64> = const { Cell::new(0) };
+    /// CPU time of processes that this thread has waited for, microseconds.
+    static CHILDREN: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Runs `work` on a thread of its own, whose clock stands at the beginning of a run and whose
@@ -224,8 +226,29 @@ pub unsafe extern "C" fn __wrap_syscall(
     unsafe { __real_syscall(number, a, b, c, d, e, f) }
 }
 
-/// CPU time that this thread has used.
+/// CPU time that this thread has used, and the processes that it has waited for.
 pub fn cpu_time() -> Duration {
+    let children = Duration::from_micros(CHILDREN.get());
+    children + thread_time()
+}
+
+/// Waits for the end of a process, whose CPU time [`cpu_time`] counts from then on.
+pub(crate) fn wait(child: &std::process::Child) {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    let Ok(id) = libc::pid_t::try_from(child.id()) else {
+        return;
+    };
+    // SAFETY: `usage` may be written, and a status is not asked for.
+    let ended = unsafe { libc::wait4(id, std::ptr::null_mut(), 0, usage.as_mut_ptr()) };
+    if ended == id {
+        // SAFETY: it is written, and zeros are a value of it too.
+        let usage = unsafe { usage.assume_init() };
+        let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+        CHILDREN.set(CHILDREN.get() + micros(usage.ru_utime) + micros(usage.ru_stime));
+    }
+}
+
+fn thread_time() -> Duration {
     let mut time = timespec {
         tv_sec: 0,
         tv_nsec: 0,

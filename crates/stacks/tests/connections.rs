@@ -3,11 +3,20 @@
 use std::path::Path;
 use whimbrel_rank::{Library, MatrixPoint};
 use whimbrel_stacks::application::Application;
+#[cfg(feature = "quiche")]
+use whimbrel_stacks::application::Pauses;
 use whimbrel_stacks::catalog::Sender;
 use whimbrel_stacks::play::{Run, Task, play};
+#[cfg(feature = "quiche")]
+use whimbrel_units::Duration;
 
 /// 10 s of 20 Mbit/s, 40 ms and 1 BDP, with this random loss.
 fn path(loss: &str) -> MatrixPoint {
+    path_of("20 Mbit/s", "20 ms", loss)
+}
+
+/// 10 s of this rate and delay of one way, a buffer of 1 BDP, and this random loss.
+fn path_of(rate: &str, delay: &str, loss: &str) -> MatrixPoint {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!(
         r#"
@@ -22,8 +31,8 @@ fn path(loss: &str) -> MatrixPoint {
         lost = "{loss}"
 
         [link.L]
-        rate = "20 Mbit/s"
-        delay = "20 ms"
+        rate = "{rate}"
+        delay = "{delay}"
         queue = "1 bdp"
         loss = "{loss}"
 
@@ -43,6 +52,16 @@ fn path(loss: &str) -> MatrixPoint {
 
 /// All senders of a family or of a stack, with two seeds.
 fn runs(point: &MatrixPoint, senders: &str, threads: usize) -> Vec<Run> {
+    written(point, senders, Application::default(), threads)
+}
+
+/// The same with an application that does not always write.
+fn written(
+    point: &MatrixPoint,
+    senders: &str,
+    application: Application,
+    threads: usize,
+) -> Vec<Run> {
     let senders = Sender::all_of(senders).expect("senders");
     let tasks: Vec<Task<'_>> = senders
         .into_iter()
@@ -51,7 +70,7 @@ fn runs(point: &MatrixPoint, senders: &str, threads: usize) -> Vec<Run> {
                 point,
                 sender: sender.clone(),
                 seed,
-                application: Application::default(),
+                application,
                 sample: None,
             })
         })
@@ -98,6 +117,58 @@ fn the_same_seed_gives_the_same_run_on_any_number_of_threads() {
         all.iter().all(other),
         "the seed decides which packets are lost"
     );
+}
+
+/// noq ends a connection at 1024 gaps in a stream; this project divides data over streams.
+#[test]
+fn heavy_loss_does_not_end_connections_of_this_project() {
+    for sender in ["whimbrel-quic:bbr", "whimbrel-quic:bbr3"] {
+        for run in runs(&path_of("50 Mbit/s", "50 ms", "5 %"), sender, 2) {
+            assert!(!run.failed && run.spurious < Some(100), "{run:?}");
+        }
+    }
+}
+
+/// Only where the kernel has been built.
+#[test]
+fn every_algorithm_of_linux_sends_over_these_links() {
+    let Ok(all) = Sender::all_of("linux") else {
+        return;
+    };
+    assert!(all.len() >= 17);
+    for run in runs(&path("0 %"), "linux", 2) {
+        // Vegas-like algorithms and Westwood leave some of a short run unused.
+        let rate = run.goodput_bps / 20e6;
+        assert!((0.7..0.97).contains(&rate), "{run:?}");
+        assert!(!run.failed && run.packets_lost == run.packets_dropped);
+        assert!(
+            run.handshake_ms
+                .is_some_and(|ms| (40.0..41.0).contains(&ms)),
+            "{run:?}"
+        );
+    }
+}
+
+/// quiche #2370: each restart shifts the begin of a recovery period by the time since the last
+/// packet, which contains a round trip. So the period never ends for an application that writes a
+/// window at a time, and the window never grows.
+#[cfg(feature = "quiche")]
+#[test]
+fn the_window_of_quiche_grows_between_pauses_since_its_mend() {
+    let path = path_of("100 Mbit/s", "50 ms", "0.1 %");
+    let application = Application {
+        pauses: Some(Pauses {
+            on: Duration::from_millis(10),
+            off: Duration::from_millis(190),
+        }),
+        ..Application::default()
+    };
+    let rate = |sender| {
+        let all = written(&path, sender, application, 2);
+        all.iter().map(|run| run.goodput_bps).sum::<f64>() / all.len() as f64
+    };
+    let (before, after) = (rate("quiche-unmended"), rate("quiche:cubic"));
+    assert!(before < 0.7 * after, "{before} {after}");
 }
 
 /// Known faults show, and not in versions that have been mended.

@@ -1,5 +1,6 @@
 //! The stacks, a file for each.
 
+pub(crate) mod linux;
 pub(crate) mod noq;
 #[cfg(feature = "older")]
 pub(crate) mod noq_0_17;
@@ -9,6 +10,8 @@ pub(crate) mod quiche;
 #[cfg(feature = "quinn")]
 pub(crate) mod quinn;
 mod quinn_family;
+#[cfg(feature = "s2n")]
+pub(crate) mod s2n;
 #[cfg(feature = "smoltcp")]
 pub(crate) mod smoltcp;
 #[cfg(feature = "older")]

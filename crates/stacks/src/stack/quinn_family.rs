@@ -11,6 +11,10 @@ use std::sync::Arc;
 /// The certificate is a part of the program.
 const VALID: &str = "the built-in certificate is valid";
 
+/// This project's transfers divide data over streams of this size, bytes (`transfer`'s `CHUNK`),
+/// because noq and quinn end a connection at 1024 gaps in a stream.
+pub(super) const CHUNK: u64 = 1 << 20;
+
 /// TLS of a client that trusts the server of [`server_tls`].
 pub(super) fn client_tls() -> ClientConfig {
     let certificate = CertificateDer::from_pem_slice(identity::CERTIFICATE).expect(VALID);
@@ -47,7 +51,7 @@ macro_rules! endpoint {
         use $proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
         use $proto::{
             ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint,
-            EndpointConfig, Event, ServerConfig, StreamId, TransportConfig, VarInt,
+            EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
         };
 
         /// What the application writes.
@@ -57,15 +61,25 @@ macro_rules! endpoint {
         struct End {
             endpoint: $proto::Endpoint,
             connection: Option<(ConnectionHandle, Connection)>,
-            stream: Option<StreamId>,
+            /// The stream that the application writes, and what it has written there, bytes.
+            stream: Option<(StreamId, u64)>,
+            /// The most that it writes on a stream, bytes.
+            per_stream: u64,
+            /// Streams with something to read.
+            readable: Vec<StreamId>,
             connected: bool,
             closed: bool,
             /// Answers without a connection.
             responses: Vec<Vec<u8>>,
         }
 
-        /// Both ends of a connection with this controller at the sender.
-        fn open(set: impl FnOnce(&mut TransportConfig), seed: u64) -> [Box<dyn Endpoint>; 2] {
+        /// Both ends of a connection with this controller at the sender, which writes no more
+        /// than `per_stream` bytes on a stream.
+        fn open(
+            set: impl FnOnce(&mut TransportConfig),
+            per_stream: u64,
+            seed: u64,
+        ) -> [Box<dyn Endpoint>; 2] {
             let mut near = transport();
             set(&mut near);
             let end = |index: u8, server: Option<ServerConfig>| {
@@ -77,6 +91,8 @@ macro_rules! endpoint {
                     endpoint: new_endpoint(Arc::new(config), server.map(Arc::new)),
                     connection: None,
                     stream: None,
+                    per_stream,
+                    readable: Vec::new(),
                     connected: false,
                     closed: false,
                     responses: Vec::new(),
@@ -108,6 +124,8 @@ macro_rules! endpoint {
                 .stream_receive_window(VarInt::from_u32(WINDOW))
                 .receive_window(VarInt::from_u32(WINDOW))
                 .send_window(u64::from(WINDOW))
+                // With several streams, in the order in which they are written.
+                .send_fairness(false)
                 .enable_segmentation_offload(false);
             transport
         }
@@ -125,13 +143,14 @@ macro_rules! endpoint {
                 }
                 while let Some(event) = connection.poll() {
                     match event {
-                        Event::Connected => {
-                            self.connected = true;
-                            if connection.side().is_client() {
-                                self.stream = connection.streams().open(Dir::Uni);
+                        Event::Connected => self.connected = true,
+                        Event::ConnectionLost { .. } => self.closed = true,
+                        Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                            while let Some(id) = connection.streams().accept(Dir::Uni) {
+                                self.readable.push(id);
                             }
                         }
-                        Event::ConnectionLost { .. } => self.closed = true,
+                        Event::Stream(StreamEvent::Readable { id }) => self.readable.push(id),
                         _ => {}
                     }
                 }
@@ -216,23 +235,40 @@ macro_rules! endpoint {
             }
 
             fn write(&mut self, bytes: usize) -> usize {
-                let (Some((_, connection)), Some(id)) = (&mut self.connection, self.stream) else {
+                let Some((_, connection)) = &mut self.connection else {
                     return 0;
                 };
-                let mut stream = connection.send_stream(id);
                 let mut written = 0;
                 while written < bytes {
-                    match stream.write(&ZEROS[..ZEROS.len().min(bytes - written)]) {
-                        Ok(taken) if taken > 0 => written += taken,
+                    if self.stream.is_none() {
+                        self.stream = connection.streams().open(Dir::Uni).map(|id| (id, 0));
+                    }
+                    let Some((id, filled)) = &mut self.stream else {
+                        break;
+                    };
+                    let room = (self.per_stream - *filled).min((bytes - written) as u64);
+                    let chunk = &ZEROS[..ZEROS.len().min(room as usize)];
+                    match connection.send_stream(*id).write(chunk) {
+                        Ok(taken) if taken > 0 => {
+                            written += taken;
+                            *filled += taken as u64;
+                        }
                         _ => break,
+                    }
+                    if *filled >= self.per_stream {
+                        // It fails only if the connection has ended.
+                        let _ = connection.send_stream(*id).finish();
+                        self.stream = None;
                     }
                 }
                 written
             }
 
             fn finish(&mut self) {
-                if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.stream) {
-                    // It fails only if the connection has ended.
+                if let (Some((_, connection)), Some((id, _))) =
+                    (&mut self.connection, self.stream.take())
+                {
+                    // As above.
                     let _ = connection.send_stream(id).finish();
                 }
             }
@@ -241,20 +277,16 @@ macro_rules! endpoint {
                 let Some((_, connection)) = &mut self.connection else {
                     return 0;
                 };
-                if self.stream.is_none() {
-                    self.stream = connection.streams().accept(Dir::Uni);
-                }
-                let Some(id) = self.stream else {
-                    return 0;
-                };
                 let mut read = 0;
-                let mut stream = connection.recv_stream(id);
-                if let Ok(mut chunks) = stream.read(true) {
-                    while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                        read += chunk.bytes.len() as u64;
+                for id in self.readable.drain(..) {
+                    let mut stream = connection.recv_stream(id);
+                    if let Ok(mut chunks) = stream.read(true) {
+                        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                            read += chunk.bytes.len() as u64;
+                        }
+                        // What it asks for, another call of `transmit`, follows anyway.
+                        let _ = chunks.finalize();
                     }
-                    // What it asks for, another call of `transmit`, follows anyway.
-                    let _ = chunks.finalize();
                 }
                 read
             }
@@ -285,6 +317,7 @@ macro_rules! controllers {
                     |transport| {
                         transport.congestion_controller_factory(Arc::new($config::default()));
                     },
+                    u64::MAX,
                     seed,
                 ),)+
                 _ => return None,
@@ -307,7 +340,7 @@ macro_rules! adapted {
             let set = |transport: &mut TransportConfig| {
                 transport.congestion_controller_factory(Arc::new(factory));
             };
-            Some(open(set, seed))
+            Some(open(set, crate::stack::quinn_family::CHUNK, seed))
         }
     };
 }

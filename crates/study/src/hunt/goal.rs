@@ -1,11 +1,13 @@
 //! What is hunted for: paths with a low score beside the best of others, or with wrong decisions.
 
-use super::Target;
+use super::{Request, Target};
 use crate::{Error, Observer};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use whimbrel_rank::{Cell, League, Library, MatrixPoint, Runs, Task, play};
+use whimbrel_rank::{Cell, League, Library, MatrixPoint, Measures, Runs, Task, play};
 use whimbrel_report::Interval;
 use whimbrel_sim::Confusion;
 use whimbrel_sim::scenario::Scenario;
@@ -57,54 +59,88 @@ impl Measured {
     }
 }
 
+/// Runs senders that the simulator has not, such as stacks of others.
+pub trait Runner: fmt::Debug + Send + Sync {
+    /// The measures of each sender, by its name, at its point, one for each seed. `done` is called
+    /// after each, from any thread.
+    ///
+    /// # Errors
+    /// If a sender cannot run.
+    fn run(
+        &self,
+        senders: &[(&MatrixPoint, &str)],
+        seeds: &[u64],
+        threads: Option<NonZeroUsize>,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Vec<Measures>>, Error>;
+}
+
 /// Runs all points with these seeds.
 ///
 /// # Errors
 /// If an algorithm cannot run at a point, the observer stops it, or threads cannot be started.
 pub fn measure(
-    target: &Target,
+    request: &Request,
     points: &[MatrixPoint],
     seeds: &[u64],
-    threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
 ) -> Result<Vec<Measured>, Error> {
-    match target {
+    match &request.target {
         Target::Algorithm { name, against } => {
-            scores(name, against, points, seeds, threads, observer)
+            scores(request, name, against, points, seeds, observer)
         }
         Target::Classifier { controller, .. } => {
-            decisions(controller, points, seeds, threads, observer)
+            decisions(controller, points, seeds, request.threads, observer)
         }
     }
 }
 
 fn scores(
+    request: &Request,
     name: &str,
     against: &[String],
     points: &[MatrixPoint],
     seeds: &[u64],
-    threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
 ) -> Result<Vec<Measured>, Error> {
-    let mut tasks = Vec::new();
+    let (mut tasks, mut senders) = (Vec::new(), Vec::new());
     for point in points {
         let scored = std::iter::once(name).chain(against.iter().map(String::as_str));
-        let all: BTreeSet<&str> = scored.chain(point.references()).collect();
+        let mut all: BTreeSet<&str> = point.references().into_iter().collect();
+        match request.runner {
+            None => all.extend(scored),
+            Some(_) => senders.extend(scored.map(|name| (point, name))),
+        }
         for controller in all {
             tasks.push(Task::with_seeds(point, controller, seeds)?);
         }
     }
-    let weight = points.len() as f64 / tasks.len().max(1) as f64;
+    let count = tasks.len() + senders.len();
+    let weight = points.len() as f64 / count.max(1) as f64;
     let finished: Mutex<Runs> = Mutex::default();
-    play(&tasks, threads, |task, measures| {
+    play(&tasks, request.threads, |task, measures| {
         let place = (task.point.id.clone(), task.controller.clone());
         let mut finished = finished.lock().unwrap_or_else(PoisonError::into_inner);
         finished.insert(place, measures.to_vec());
         observer.done(weight).is_continue()
     })?;
-    let runs = finished
+    let mut runs = finished
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
+    if let Some(runner) = &request.runner {
+        let stopped = AtomicBool::new(false);
+        let done = || {
+            let stop = observer.done(weight).is_break();
+            stopped.fetch_or(stop, Ordering::Relaxed);
+        };
+        let measured = runner.run(&senders, seeds, request.threads, &done)?;
+        if stopped.into_inner() {
+            return Err(Error::Stopped);
+        }
+        let places = senders.iter();
+        let places = places.map(|(point, name)| (point.id.clone(), (*name).to_owned()));
+        runs.extend(places.zip(measured));
+    }
     let mut names = vec![name.to_owned()];
     names.extend_from_slice(against);
     let library = Library {

@@ -30,7 +30,7 @@ pub mod text;
 
 pub use explain::{lines, sentences};
 pub use families::{FAMILIES, Family};
-pub use goal::{Detail, Measured};
+pub use goal::{Detail, Measured, Runner};
 pub use saved::{check_save, save};
 pub use space::{Case, Knob, Scale};
 
@@ -39,6 +39,7 @@ use goal::measure;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 use whimbrel_cc::Spec;
 use whimbrel_rank::MatrixPoint;
@@ -162,6 +163,9 @@ pub struct Request {
     pub finds: usize,
     /// Number of threads; `None`: one for each core. Does not change the results.
     pub threads: Option<NonZeroUsize>,
+    /// What runs the target and those that it is compared with; `None`: the simulator, and they
+    /// are its algorithms.
+    pub runner: Option<Arc<dyn Runner>>,
 }
 
 impl Request {
@@ -177,6 +181,7 @@ impl Request {
             fresh: USUAL_FRESH,
             finds: 1,
             threads: None,
+            runner: None,
         }
     }
 
@@ -268,7 +273,7 @@ pub fn hunt(request: &Request, observer: &dyn Observer) -> Result<Hunt, Error> {
         let points = cases.iter().enumerate();
         let points = points.map(|(i, case)| case.point(&format!("case-{i}")));
         let points: Vec<MatrixPoint> = points.collect::<Result<_, _>>()?;
-        measure(target, &points, seeds, request.threads, observer)
+        measure(request, &points, seeds, observer)
     };
     let cases: Vec<&Case> = searched.worst.iter().map(|worst| &worst.case).collect();
     observer.begin(cases.len() as f64, "confirming");

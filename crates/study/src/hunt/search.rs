@@ -92,7 +92,7 @@ pub fn search(
         if points.is_empty() {
             break;
         }
-        let measured = measure(&request.target, &points, &seeds, request.threads, observer)?;
+        let measured = measure(request, &points, &seeds, observer)?;
         let mut ratios = measured.iter().map(super::Measured::ratio);
         for (i, places) in &asked {
             let ratios: Vec<f64> = ratios.by_ref().take(places.len()).collect();
