@@ -78,7 +78,7 @@ full: | cargo
 	cargo build --release --locked -p whimbrel-cli --features parquet
 
 ## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks. BoringSSL (needs
-## cmake and a C++ compiler) is built once, for quiche; TQUIC links the same library.
+## cmake, a C++ compiler and libclang) is built once, for quiche; TQUIC links the same library.
 STACKS := quinn,smoltcp,s2n,quiche,older
 BORINGSSL = $(CURDIR)/$(dir $(lastword $(shell ls -rt \
   target/release/build/boring-sys-*/out/build/libssl.a)))
@@ -87,6 +87,8 @@ WITH_TQUIC = BORINGSSL_LIB_DIR="$(BORINGSSL)" cargo $(1) --release --locked -p w
 stacks: | cargo
 	@command -v cmake >/dev/null || $(call missing,cmake,cmake)
 	@command -v c++ >/dev/null || $(call missing,a C++ compiler,g++)
+	@[ -n "$$LIBCLANG_PATH" ] || /sbin/ldconfig -p | grep -qE 'libclang(-[0-9.]+)?\.so' || \
+	  $(call missing,libclang,libclang-dev)
 	cargo build --release --locked -p whimbrel-stacks --features $(STACKS)
 	$(call WITH_TQUIC,build)
 	@target/release/whimbrel-stacks --list | grep 'not built' || true

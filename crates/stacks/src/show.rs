@@ -12,7 +12,7 @@ const END: &str = "<!-- results: end -->";
 pub fn list() -> String {
     let mut text = String::new();
     for stack in STACKS {
-        let name = format!("{} {}", stack.name, stack.version);
+        let name = format!("{} {} ", stack.name, stack.version);
         let missing = stack
             .missing()
             .map_or(String::new(), |how| format!(" (not built: {how})"));
