@@ -11,7 +11,7 @@ VENV := target/venv
 .PHONY: examples site
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
-.PHONY: soak bench-connections world attacks commands
+.PHONY: soak bench-connections world attacks commands check-dependencies
 .PHONY: python test-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
@@ -110,6 +110,12 @@ dist: | cargo
 ## A static binary as an archive, and a Debian package, in target/package.
 package: | cargo
 	tools/package
+
+## Licences and sources of all that Whimbrel is built of (needs cargo-deny; deny.toml).
+check-dependencies: | cargo
+	@command -v cargo-deny >/dev/null || { \
+	  echo "cargo-deny is needed: cargo install --locked cargo-deny" >&2; exit 1; }
+	cargo deny --locked check bans licenses sources
 
 ## Formatting, lints, documentation, and whether the checked-in BPF objects are what their source
 ## makes; warnings are errors.
