@@ -4,6 +4,7 @@
 //! is [`main_with`]: see `examples/own-algorithm`.
 
 mod advise;
+mod code;
 mod compare;
 mod controllers;
 mod credentials;
@@ -16,6 +17,7 @@ mod hunt;
 mod judge;
 mod lab;
 mod link;
+mod measure;
 mod model;
 mod over_tcp;
 mod packet_trace;
@@ -85,7 +87,9 @@ Examples:
   whimbrel figure page.html --all         a report's figures as SVG and PDF
   whimbrel serve DIR                      receive files over QUIC
   whimbrel send FILE HOST                 send a file with any algorithm
+  whimbrel send FILE                      send it to whoever has three words
   whimbrel get HOST:PATH DIR              get files back
+  whimbrel measure HOST                   throughput to a server and back
   whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
                                           run a program on an emulated path
   whimbrel tcp --controller cerl -- COMMAND
@@ -110,6 +114,7 @@ enum Command {
     Get(remote_files::GetArgs),
     Ls(remote_files::LsArgs),
     Rm(remote_files::RmArgs),
+    Measure(Box<measure::MeasureArgs>),
     Pipe(pipe::PipeArgs),
     Tunnel(pipe::TunnelArgs),
     Token(token::TokenArgs),
@@ -154,6 +159,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Get(args) => remote_files::run_get(args),
         Command::Ls(args) => remote_files::run_ls(args),
         Command::Rm(args) => remote_files::run_rm(args),
+        Command::Measure(args) => measure::run(&args),
         Command::Pipe(args) => pipe::run(args),
         Command::Tunnel(args) => pipe::run_tunnel(args),
         Command::Token(args) => token::run(args),

@@ -13,7 +13,7 @@ const PAGE: &str = concat!(
 /// What the page says before the commands.
 const PREFACE: &str = include_str!("reference.md");
 /// The guides of commands.
-const GUIDES: [(&str, &str); 19] = [
+const GUIDES: [(&str, &str); 20] = [
     ("advise", "choose-a-protocol.md"),
     ("compare", "simulate.md"),
     ("controllers", "adding-an-algorithm.md"),
@@ -24,6 +24,7 @@ const GUIDES: [(&str, &str); 19] = [
     ("judge", "judging.md"),
     ("link", "emulate.md"),
     ("ls", "send-files.md#get-list-remove"),
+    ("measure", "send-files.md#measure"),
     ("model", "model.md"),
     ("pipe", "pipes.md"),
     ("rank", "ranking.md"),

@@ -1,10 +1,13 @@
 //! `whimbrel get`, `ls` and `rm`: files on a server that permits it.
 
+use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
-use crate::send::{bar, exit_code, show_update};
+use crate::send::bandwidth;
+use crate::send::exit_code;
+use crate::send::show::{Show, ShowArgs};
 use anyhow::Context;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,10 +16,10 @@ use whimbrel_cc::Spec;
 use whimbrel_study::sent::got_text;
 use whimbrel_transfer::service::{Location, entry_json, entry_line};
 use whimbrel_transfer::{
-    ClientOptions, Error, GetOptions, ListOptions, RemoveOptions, Retry, ServerAddress, get, list,
-    printable, remove,
+    ClientOptions, Code, DeleteOptions, Error, Filter, GetOptions, ListOptions, RemoveOptions,
+    Retry, ServerAddress, get, list, printable, remove,
 };
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Rate};
 
 /// Get files and directories from a server
 ///
@@ -28,28 +31,52 @@ use whimbrel_units::Duration;
 --json prints one object: files, bytes, received_bytes, resumed_bytes (here already), retries,
 transport (\"quic\", or \"tls\" where UDP is blocked),
 key_exchange (\"X25519MLKEM768\", or with an older server \"X25519\"),
-seconds, goodput_bps, outcome (\"stored\" if all files are here), failures [[name, why]]; error
-after a failure.
+seconds, goodput_bps, outcome (\"stored\" if all files are here), removed (with --delete),
+would_get and would_remove with --dry-run, failures [[name, why]]; error after a failure.
 Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
 server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel get example.org:photos/2025 .
   whimbrel get example.org: backup                  # all
-  whimbrel get example.org:a.iso example.org:b.iso /tmp")]
+  whimbrel get example.org:a.iso example.org:b.iso /tmp
+  whimbrel get apple-river-stone                    # what `whimbrel send FILE` shows")]
 pub struct GetArgs {
-    /// What to get: `HOST[:PORT]:PATH`, or `HOST:` for all, from one server; and, at the end, the
-    /// directory for it [default: the current one]
+    /// What to get: `HOST[:PORT]:PATH`, or `HOST:` for all, from one server, or the three words of a
+    /// sender; and, at the end, the directory for it [default: the current one]
     #[arg(value_name = "HOST:PATH", required = true)]
     places: Vec<String>,
     /// Replace files here that are different
     #[arg(long)]
     overwrite: bool,
+    /// Only files with such a name, or with such a path below the directory; repeatable
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// No files or directories with such a name or path; repeatable
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Remove here, when all files are here, what the server's directories do not have; what
+    /// --include and --exclude leave out stays
+    #[arg(long)]
+    delete: bool,
+    /// With --delete: remove nothing if it would be more than N files and directories
+    #[arg(long, value_name = "N", requires = "delete")]
+    max_delete: Option<u64>,
+    /// Show what would be got and removed
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// The maximum rate of the files' data: `20 Mbit/s`
+    #[arg(long, value_name = "RATE", value_parser = bandwidth)]
+    bwlimit: Option<Rate>,
+    #[command(flatten)]
+    show: ShowArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     client: ClientArgs,
+    #[command(flatten)]
+    meet: MeetArgs,
 }
 
 /// List files on a server that permits it
@@ -131,13 +158,26 @@ fn failed(error: &Error, credentials: &Credentials) -> ExitCode {
     ExitCode::from(exit_code(error))
 }
 
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Runtime::new().context("cannot start the runtime")
 }
 
 /// `whimbrel get`.
 pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     let mut texts = args.places;
+    let is_code =
+        |text: &&String| !text.contains([':', '.', '/']) && text.matches('-').count() == 2;
+    if let Some(text) = texts.first().filter(is_code) {
+        let code: Code = text.parse().map_err(BadInput::new)?;
+        let directory = match &texts[1..] {
+            [] => PathBuf::from("."),
+            [directory] => PathBuf::from(directory),
+            _ => return Err(BadInput::new("write THREE-WORDS and one directory").into()),
+        };
+        let how = (args.json, args.show);
+        return crate::code::get(code, directory, args.overwrite, args.meet, how);
+    }
+    args.meet.refuse()?;
     // The last one is a directory here, unless it names a path on a server.
     let is_remote = |text: &str| {
         let place = text.parse::<Location>();
@@ -171,11 +211,17 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     let directory = directory.unwrap_or_else(|| PathBuf::from("."));
     let options = GetOptions {
         overwrite: args.overwrite,
+        filter: Filter::new(&args.include, &args.exclude).map_err(BadInput::new)?,
+        delete: args.delete.then_some(DeleteOptions {
+            max: args.max_delete,
+        }),
+        dry_run: args.dry_run,
+        bandwidth: args.bwlimit,
         ..GetOptions::new(client, paths, directory)
     };
-    let bar = bar();
-    let report = runtime()?.block_on(get(options, |u| show_update(&bar, u), stop()));
-    bar.finish_and_clear();
+    let mut show = Show::new(args.show, args.json);
+    let report = runtime()?.block_on(get(options, |update| show.update(update), stop()));
+    show.end();
     if report.error.is_none() {
         credentials.accepted();
     }
@@ -203,8 +249,8 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     if let Some(error) = &report.error {
         return Ok(failed(error, &credentials));
     }
-    if !args.json {
-        print::text(got_text(&report))?;
+    if !args.json && !args.show.quiet {
+        print::text(got_text(&report, args.dry_run))?;
     }
     Ok(ExitCode::from(u8::from(!report.failures.is_empty())))
 }

@@ -1,14 +1,16 @@
 //! `whimbrel send`: sends a file to a server.
 
-mod tree;
+pub mod show;
+pub mod tree;
 
+use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, STOPPED};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
 use crate::priority::priority;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use show::{Show, ShowArgs};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -19,8 +21,9 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_study::sent::{self, Sent};
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
-    ClientOptions, DEFAULT_CONTROLLER, Error, Filter, Measurement, Outcome, QlogFolder, Report,
-    Retry, SendOptions, SendSource, ServerAddress, TreeOptions, Update, transfer,
+    ClientOptions, DEFAULT_CONTROLLER, DeleteOptions, Error, Filter, Measurement, Outcome,
+    QlogFolder, RemotePath, Report, Retry, SendOptions, SendSource, ServerAddress, TreeOptions,
+    transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -47,7 +50,13 @@ pub const UNTRUSTED: u8 = 4;
 ///
 /// A fingerprint identifies the server, a token authorizes the sender. Both are remembered once the
 /// server has accepted them. On the machine that runs the server they are not needed.
+///
+/// Without HOST, three words are shown instead: `whimbrel get THREE-WORDS` on the other machine
+/// fetches the files, directly on one network, or over a server at which both meet (--meet).
 #[derive(clap::Args)]
+#[command(override_usage = "whimbrel send [OPTIONS] PATH... HOST\n       \
+                            whimbrel send [OPTIONS] PATH\n       \
+                            whimbrel send [OPTIONS] --words PATH...")]
 #[command(after_help = "\
 --json prints one object:
   name, bytes            as stored
@@ -91,15 +100,18 @@ pub const UNTRUSTED: u8 = 4;
                          declared lost
 With directories or several files: files, bytes, sent_files, unchanged_files,
   sent_bytes, resumed_bytes, retries, seconds, goodput_bps, path (as above),
-  outcome (\"stored\" if all files are), skipped and failures [[path, why]], would_send with
-  --dry-run, error after a failure
+  outcome (\"stored\" if all files are), removed (with --delete), skipped and
+  failures [[path, why]], would_send and would_remove with --dry-run, error
+  after a failure
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
 4 unknown server, wrong fingerprint, or no key exchange in common; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --fingerprint ...     # asks for the token
   whimbrel send movie.mp4 example.org --token-file FILE
+  whimbrel send movie.mp4 --meet example.org                # shows three words
   whimbrel send photos music example.org:backup/ --exclude '*.tmp'
+  whimbrel send photos/ example.org:photos/ --delete --dry-run
   tar c . | whimbrel send - example.org:backup.tar
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
@@ -107,13 +119,17 @@ pub struct SendArgs {
     /// Files and directories; `-` is standard input, with --name or a PATH behind HOST
     ///
     /// A directory arrives with its name; with a slash at its end, only its content does.
-    #[arg(value_name = "PATH", required = true, num_args = 1..)]
-    sources: Vec<PathBuf>,
-    /// The server: `HOST[:PORT][:PATH]`, with a PATH that ends with a slash for a directory there
     ///
-    /// HOST is a name, an IPv4 address or an [IPv6 address]; the port is 4440 if none is given.
-    #[arg(value_name = "HOST")]
-    place: OsString,
+    /// The last one is the server: `HOST[:PORT][:PATH]`, with a PATH that ends with a slash for a
+    /// directory there. HOST is a name, an IPv4 address or an [IPv6 address]; the port is 4440 if
+    /// none is given.
+    #[arg(value_name = "PATH... HOST", required = true, num_args = 1..)]
+    paths: Vec<OsString>,
+    /// Show three words instead of naming a server, as with one PATH and no HOST
+    #[arg(long, help_heading = "Three words")]
+    words: bool,
+    #[command(flatten)]
+    meet: MeetArgs,
     /// Only files with such a name, or with such a path below the directory; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Directories")]
     include: Vec<String>,
@@ -126,7 +142,19 @@ pub struct SendArgs {
     /// Compare files that the server has by hash instead of size and time
     #[arg(long, help_heading = "Directories")]
     checksum: bool,
-    /// Show what would be sent
+    /// Remove on the server, when all is stored, what the directories here do not have; what
+    /// --include and --exclude leave out stays
+    #[arg(long, help_heading = "Directories")]
+    delete: bool,
+    /// With --delete: remove nothing if it would be more than N files and directories
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "delete",
+        help_heading = "Directories"
+    )]
+    max_delete: Option<u64>,
+    /// Show what would be sent and removed
     #[arg(long, short = 'n', help_heading = "Directories")]
     dry_run: bool,
     /// Congestion controller, optionally with parameters: cerl?A=0.6
@@ -152,6 +180,8 @@ pub struct SendArgs {
     /// Send extended attributes in the namespace `user`, too
     #[arg(long)]
     xattrs: bool,
+    #[command(flatten)]
+    show: ShowArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -181,7 +211,7 @@ pub struct SendArgs {
 }
 
 /// Reads a maximum rate.
-fn bandwidth(text: &str) -> Result<Rate, String> {
+pub fn bandwidth(text: &str) -> Result<Rate, String> {
     match text.parse::<Rate>().map_err(|error| error.to_string())? {
         Rate::ZERO => Err("must be above 0; omit --bwlimit for no limit".to_owned()),
         rate => Ok(rate),
@@ -204,6 +234,7 @@ fn weighted(controller: &Spec, priority: Priority) -> Result<Spec, BadInput> {
 /// Sends the file and shows the result.
 pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let (as_json, with_samples, trace) = (args.json, args.samples, args.trace.clone());
+    let shown = args.show;
     // Fail before the transfer rather than after it.
     let mut trace = match &trace {
         Some(path) => {
@@ -221,27 +252,40 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     {
         args.controller = weighted(&args.controller, priority)?;
     }
-    let place = place(&args.place)?;
-    let sources = std::mem::take(&mut args.sources);
+    let mut paths = std::mem::take(&mut args.paths);
+    if args.words || (paths.len() == 1 && !looks_like_a_server(&paths[0])) {
+        let sources = paths.into_iter().map(PathBuf::from).collect();
+        let meet = args.meet.clone();
+        let tree = offered(args, sources)?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        return crate::code::send(tree, meet, (as_json, shown), &runtime);
+    }
+    args.meet.refuse()?;
+    let host = paths.pop().unwrap_or_default();
+    if paths.is_empty() {
+        let text = format!("what is to be sent to {}?", host.to_string_lossy());
+        return Err(BadInput::new(text).into());
+    }
+    let place = place(&host)?;
+    let sources: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
     let credentials = args.credentials.find(&place.server, &args.transport)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     if is_tree(&args, &sources) {
         let tree = tree_options(args, sources, place, &credentials)?;
-        return tree::run(tree, as_json, &credentials, &runtime);
+        return tree::run(tree, (as_json, shown), &credentials, &runtime);
     }
     let file = sources.into_iter().next().unwrap_or_default();
     let options = options(args, file, place, &credentials)?;
-    let bar = bar();
+    let mut show = Show::new(shown, as_json);
     let mut report = runtime.block_on(async {
-        let show = |update| show_update(&bar, update);
         let stop = async {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending().await
             }
         };
-        transfer(options, show, stop).await
+        transfer(options, |update| show.update(update), stop).await
     });
-    bar.finish_and_clear();
+    show.end();
     let summary = match &mut report.result {
         Ok(summary) => summary,
         Err(_) => return failed(report, as_json, &credentials),
@@ -256,6 +300,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
         summary.samples = None;
     }
     match &report.result {
+        _ if shown.quiet && !as_json => Ok(ExitCode::SUCCESS),
         Ok(summary) if !as_json => print::text(sent::text(summary, &report)),
         _ => print::json_line(&Sent::of(&report, None)),
     }
@@ -298,61 +343,6 @@ pub fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Shows progress and interruptions.
-pub fn show_update(bar: &ProgressBar, update: Update) {
-    match update {
-        Update::Progress(progress) => {
-            // Data flows again.
-            if bar.message() != "" && bar.position() < progress.bytes {
-                bar.set_message("");
-            }
-            bar.set_length(progress.size);
-            // What was there already is no speed.
-            let resumes = bar.position() == 0 && progress.bytes > 0;
-            bar.set_position(progress.bytes);
-            if resumes {
-                bar.reset_eta();
-            }
-        }
-        Update::OverTcp(control) => say(bar, over_tcp::notice(&control)),
-        Update::Queued(position) => {
-            say(
-                bar,
-                format!("the server is busy: {} in line", ordinal(position)),
-            );
-        }
-        Update::Interrupted { reason, wait } => {
-            let seconds = wait.as_secs_f64();
-            say(
-                bar,
-                format!("interrupted, trying again in {seconds:.0} s: {reason}"),
-            );
-        }
-        _ => {}
-    }
-}
-
-/// On a terminal beside the bar; as a line elsewhere.
-fn say(bar: &ProgressBar, text: String) {
-    if bar.is_hidden() {
-        writeln!(io::stderr(), "{text}").ok();
-    } else {
-        bar.set_message(text);
-    }
-}
-
-/// 1st, 2nd, 3rd, 4th ...
-fn ordinal(n: u32) -> String {
-    let suffix = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{n}{suffix}")
-}
-
 /// The server, and perhaps a path there.
 fn place(written: &OsStr) -> anyhow::Result<Location> {
     let text = written.to_string_lossy();
@@ -364,10 +354,31 @@ fn place(written: &OsStr) -> anyhow::Result<Location> {
     Ok(parsed)
 }
 
+/// Whether the only argument is a server, because it is no file and has a colon.
+fn looks_like_a_server(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    text.contains(':') && !Path::new(argument).exists()
+}
+
+/// What is sent to whoever has the words.
+fn offered(args: SendArgs, sources: Vec<PathBuf>) -> anyhow::Result<TreeOptions> {
+    if args.delete || args.dry_run || args.name.is_some() {
+        let text = "--delete, --dry-run and --name are for a HOST";
+        return Err(BadInput::new(text).into());
+    }
+    check_tree(&args, &sources)?;
+    let mut client = crate::code::stranger()?;
+    client.controller = args.controller.clone();
+    client.retry = retry(&args);
+    args.transport.apply(&mut client);
+    Ok(tree_of(args, client, None, sources)?)
+}
+
 /// Whether the sources are sent as a tree: several, a directory, or a choice.
 fn is_tree(args: &SendArgs, sources: &[PathBuf]) -> bool {
     let chosen = !args.include.is_empty() || !args.exclude.is_empty();
     chosen
+        || args.delete
         || args.checksum
         || args.dry_run
         || sources.len() > 1
@@ -384,22 +395,45 @@ fn tree_options(
         let text = "--name is for one file; write HOST:DIRECTORY/ for directories";
         return Err(BadInput::new(text).into());
     }
+    if args.delete && !sources.iter().any(|source| source.is_dir()) {
+        return Err(BadInput::new("--delete is for directories").into());
+    }
+    check_tree(&args, &sources)?;
+    let client = client(&args, place.server, credentials)?;
+    Ok(tree_of(args, client, place.path, sources)?)
+}
+
+/// Refuses what a tree cannot have.
+fn check_tree(args: &SendArgs, sources: &[PathBuf]) -> Result<(), BadInput> {
     if args.trace.is_some() || args.samples {
-        return Err(BadInput::new("--trace and --samples are for one file").into());
+        return Err(BadInput::new("--trace and --samples are for one file"));
     }
     if sources.iter().any(|source| source.as_os_str() == STDIN) {
-        return Err(BadInput::new("standard input cannot be sent with other files").into());
+        let text = "standard input needs a HOST, and cannot be sent with other files";
+        return Err(BadInput::new(text));
     }
+    Ok(())
+}
+
+fn tree_of(
+    args: SendArgs,
+    client: ClientOptions,
+    directory: Option<RemotePath>,
+    sources: Vec<PathBuf>,
+) -> Result<TreeOptions, BadInput> {
     Ok(TreeOptions {
-        directory: place.path,
+        directory,
         filter: Filter::new(&args.include, &args.exclude).map_err(BadInput::new)?,
         links: !args.no_links,
         checksum: args.checksum,
+        delete: args.delete.then_some(DeleteOptions {
+            max: args.max_delete,
+        }),
         dry_run: args.dry_run,
         measurement: measurement(&args),
         bandwidth: args.bwlimit,
         attributes: args.xattrs,
-        ..TreeOptions::new(client(&args, place.server, credentials)?, sources)
+        ..TreeOptions::new(client, sources)
     })
 }
 
@@ -457,6 +491,16 @@ fn measurement(args: &SendArgs) -> Measurement {
     }
 }
 
+/// Whether an interrupted transfer goes on.
+fn retry(args: &SendArgs) -> Option<Retry> {
+    (!args.no_retry).then(|| Retry {
+        limit: args
+            .retry_for
+            .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
+        from_start: args.retry_for.is_some(),
+    })
+}
+
 /// How to reach the server.
 fn client(
     args: &SendArgs,
@@ -465,12 +509,7 @@ fn client(
 ) -> anyhow::Result<ClientOptions> {
     let token = credentials.token.clone();
     let mut client = ClientOptions::new(server, token, args.controller.clone());
-    client.retry = (!args.no_retry).then(|| Retry {
-        limit: args
-            .retry_for
-            .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
-        from_start: args.retry_for.is_some(),
-    });
+    client.retry = retry(args);
     args.transport.apply(&mut client);
     client.tcp_algorithm = Some(over_tcp::algorithm(&client.controller));
     client.priority = args.priority.unwrap_or_default();
@@ -487,15 +526,4 @@ fn client(
 /// A folder for qlog files of at most `total` together and `file` each.
 pub fn qlog_folder(path: &Path, total: Bytes, file: Bytes) -> anyhow::Result<QlogFolder> {
     QlogFolder::open(path, total, file).context("--qlog: choose another, or raise --qlog-limit")
-}
-
-/// The progress bar; hidden if stderr is not a terminal.
-pub fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    // SI units, as in the result.
-    let template = "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  \
-                    {eta} left {msg}";
-    bar.with_style(
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-    )
 }

@@ -111,6 +111,10 @@ pub struct ServeArgs {
     /// Clients may remove files
     #[arg(long)]
     allow_remove: bool,
+    /// Strangers with three words (`whimbrel send FILE --meet`) may meet here, without a token; what
+    /// they send is passed on and cannot be read
+    #[arg(long)]
+    meet: bool,
     /// Congestion controller of what this server sends
     #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
@@ -203,6 +207,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 tcp_algorithm: Some(algorithm.clone()),
                 groups: over_tcp::groups(args.require_pq),
                 users: Some(users.clone()),
+                meet: args.meet,
                 ..ServeOptions::new(directory, listen)
             };
             Server::bind(options, &identity)

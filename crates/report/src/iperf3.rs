@@ -245,6 +245,20 @@ impl Test {
         }
     }
 
+    /// The same, seen by the receiver: `iperf3 -R`.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        self.start.test_start.reverse = 1;
+        for interval in &mut self.intervals {
+            interval.sum.sender = false;
+            interval
+                .streams
+                .iter_mut()
+                .for_each(|part| part.sender = false);
+        }
+        self
+    }
+
     /// The TCP and AATP flows of a simulated run that was sampled at intervals of this length.
     pub fn of_run(outcome: &Outcome, length: Duration, version: &str, title: &str) -> Self {
         let streams = outcome.flows.iter().filter_map(stream).collect();

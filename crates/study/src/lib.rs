@@ -22,6 +22,7 @@
 //! | [`model`] | formulas and the simulator on the same path |
 //! | [`neighbours`] | what algorithms do to others |
 //! | `observer` | progress, notes, and stopping |
+//! | `progress_lines` | the progress of a transfer as lines |
 //! | [`rank`] | scores of algorithms on a matrix of paths |
 //! | [`real`] | real transfers over emulated paths, each beside its prediction |
 //! | [`recording`] | what recorded rates and delays are like |
@@ -39,6 +40,7 @@
 //! | [`table_file`] | tables and the files that they go to |
 //! | [`table_rows`] | the rows of a table of results |
 //! | `tcp` | the connections of Linux TCP under an algorithm: table, time line, page |
+//! | `throughput` | what a measurement of throughput found |
 //! | [`trace_file`] | traces of one run, packet by packet |
 //! | [`transport`] | the transports that simulated senders behave like |
 
@@ -65,6 +67,8 @@ pub mod page;
 pub mod path;
 pub mod prediction;
 pub mod presets;
+#[cfg(feature = "real")]
+pub mod progress_lines;
 pub mod rank;
 #[cfg(feature = "real")]
 pub mod real;
@@ -82,6 +86,8 @@ pub mod table_file;
 pub mod table_rows;
 #[cfg(feature = "real")]
 pub mod tcp;
+#[cfg(feature = "real")]
+pub mod throughput;
 pub mod trace_file;
 pub mod transport;
 

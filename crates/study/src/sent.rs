@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use whimbrel_report::{fill, iperf3};
 use whimbrel_transfer::{
-    BurstSummary, Error, GetReport, IntervalSample, KeyExchange, Outcome, Report, Summary,
+    BurstSummary, Error, Fetched, GetReport, IntervalSample, KeyExchange, Outcome, Report, Summary,
     TracePoint, Transport, TreeReport,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
@@ -158,7 +158,8 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
             .collect();
         let (some, all) = (report.sent_files, files(report.files));
         let bytes = Bytes::new(report.sent_bytes);
-        return format!("{paths}would send {some} of {all}: {bytes}\n");
+        let removals = removals(&report.would_remove);
+        return format!("{paths}{removals}would send {some} of {all}: {bytes}\n");
     }
     let took = Duration::from_secs_f64(report.seconds);
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
@@ -175,11 +176,40 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
         let retries = interruptions(report.retries);
         text += &format!("{unchanged} ({resumed}) were there already; {retries}\n");
     }
+    text += &removed(report.removed);
     text + &hindsight(seen)
 }
 
+/// What a dry run would remove.
+fn removals(paths: &[String]) -> String {
+    paths
+        .iter()
+        .map(|path| format!("would remove {path}\n"))
+        .collect()
+}
+
+/// How much was removed because the source did not have it.
+fn removed(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        1 => "removed 1 file or directory that the source does not have\n".to_owned(),
+        _ => format!("removed {count} files and directories that the source does not have\n"),
+    }
+}
+
 /// What became of files that were fetched.
-pub fn got_text(report: &GetReport) -> String {
+pub fn got_text(report: &GetReport, dry_run: bool) -> String {
+    if dry_run {
+        let paths: String = report
+            .would_get
+            .iter()
+            .map(|path| format!("{path}\n"))
+            .collect();
+        let (some, all) = (report.would_get.len(), files(report.files));
+        let bytes = Bytes::new(report.bytes.saturating_sub(report.resumed_bytes));
+        let removals = removals(&report.would_remove);
+        return format!("{paths}{removals}would get {some} of {all}: {bytes}\n");
+    }
     let (bytes, took) = (
         Bytes::new(report.bytes),
         Duration::from_secs_f64(report.seconds),
@@ -190,7 +220,20 @@ pub fn got_text(report: &GetReport) -> String {
         Bytes::ZERO => String::new(),
         resumed => format!("{resumed} were here already\n"),
     };
-    format!("got {got}: {bytes} in {took}, {rate}\n{resumed}")
+    let removed = removed(report.removed);
+    format!("got {got}: {bytes} in {took}, {rate}\n{resumed}{removed}")
+}
+
+/// What arrived by three words.
+pub fn fetched_text(fetched: &Fetched) -> String {
+    let Fetched {
+        files: count,
+        bytes,
+        took,
+    } = *fetched;
+    let rate =
+        Rate::from_bits_per_sec((bytes.get() as f64 * 8.0 / took.as_secs_f64().max(1e-9)) as u64);
+    format!("got {}: {bytes} in {took}, {rate}\n", files(count))
 }
 
 /// What a controller that sends bursts measured and was granted.

@@ -128,7 +128,8 @@ async fn one(connection: &Connection, kind: &str, sent: &Arc<AtomicU64>) -> Resu
     match kind {
         "tree" => {
             let path = name.into_bytes();
-            let (_send, mut receive) = request(connection, &Message::Tree { id, path }).await?;
+            let (_send, mut receive) =
+                request(connection, &Message::Tree { id, path, bytes: 0 }).await?;
             let transfer = accepted(&mut receive).await?;
             for pack in 0.. {
                 let bytes = pack_of(pack);

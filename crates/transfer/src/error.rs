@@ -75,6 +75,12 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
+    /// What the source of a transfer does not have was not removed at its destination.
+    #[error("nothing was removed: {0}")]
+    NothingRemoved(String),
+    /// A transfer by a code failed: wrong words, nobody came, or the ends cannot meet.
+    #[error("{0}")]
+    Code(String),
     /// The file changed while it was sent, again and again.
     #[error("{}: the file changes while it is sent; send it when nothing writes to it", shown(.0))]
     Changed(PathBuf),
@@ -143,6 +149,7 @@ impl Error {
         match self {
             Self::Refused(refusal) | Self::Here(refusal) => refusal.clone(),
             Self::Protocol(text) => Refusal::new(Reason::Protocol, text.clone()),
+            Self::Code(_) => Refusal::new(Reason::Token, "the words are different"),
             Self::File { cause, .. } if is_full(cause) => Refusal::new(
                 Reason::DiskFull,
                 "the disk became full while the file was written",

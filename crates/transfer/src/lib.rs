@@ -21,6 +21,7 @@
 mod blocks;
 mod cancel;
 mod client;
+mod code;
 mod connection;
 mod credentials;
 mod defaults;
@@ -43,12 +44,14 @@ pub mod wire;
 
 pub use blocks::CHUNK;
 pub use client::{
-    BurstSummary, ClientOptions, Filter, GetOptions, GetReport, IntervalSample, ListOptions,
-    Listing, Measurement, Outcome, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage,
-    Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader,
-    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, fingerprint_of, get, list,
-    probe, remove, send, send_tree, transfer,
+    BurstSummary, ClientOptions, DeleteOptions, Direction, Filter, GetOptions, GetReport,
+    IntervalSample, ListOptions, Listing, MeasureOptions, MeasureReport, Measurement, Outcome,
+    PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage, Progress, RemoveOptions, Report,
+    Retry, SendOptions, SendSource, ServerAddress, StreamReader, Summary, TracePoint, TreeOptions,
+    TreeReport, Update, VerdictCounts, fingerprint_of, get, list, measure, probe, remove, send,
+    send_tree, transfer,
 };
+pub use code::{Code, FetchOptions, Fetched, OfferOptions, fetch, offer};
 pub use connection::key_exchange::KeyExchange;
 pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
 pub use connection::qlog::QlogFolder;

@@ -1,13 +1,14 @@
 //! `whimbrel send` with directories or several files.
 
-use super::{bar, exit_code, show_update};
+use super::exit_code;
+use super::show::{Show, ShowArgs};
 use crate::credentials::Credentials;
 use crate::print;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_study::real::hindsight::Seen;
 use whimbrel_study::sent::tree_text;
-use whimbrel_transfer::{Outcome, TreeOptions, send_tree};
+use whimbrel_transfer::{Error, Outcome, TreeOptions, TreeReport, send_tree};
 
 /// Lines about files that were left out, at most.
 const LINES: usize = 20;
@@ -15,28 +16,40 @@ const LINES: usize = 20;
 /// Sends the files and shows the result.
 pub fn run(
     tree: TreeOptions,
-    as_json: bool,
+    (as_json, shown): (bool, ShowArgs),
     credentials: &Credentials,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<ExitCode> {
     let dry_run = tree.dry_run;
-    let bar = bar();
+    let mut showing = Show::new(shown, as_json);
     let report = runtime.block_on(async {
         let stop = async {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending().await
             }
         };
-        send_tree(tree, |update| show_update(&bar, update), stop).await
+        send_tree(tree, |update| showing.update(update), stop).await
     });
-    bar.finish_and_clear();
+    showing.end();
     if report.error.is_none() {
         credentials.accepted();
     }
+    if let Some(error) = &report.error {
+        credentials.report(error);
+    }
+    show(&report, dry_run, (as_json, shown))
+}
+
+/// Shows the result; why it ended early was said.
+pub fn show(
+    report: &TreeReport,
+    dry_run: bool,
+    (as_json, shown): (bool, ShowArgs),
+) -> anyhow::Result<ExitCode> {
     let seen = (!dry_run && report.error.is_none()).then(|| Seen::of(&report.path_use));
     let seen = seen.flatten();
     if as_json {
-        let mut value = serde_json::to_value(&report)?;
+        let mut value = serde_json::to_value(report)?;
         if let Some(error) = &report.error {
             value["error"] = error.to_string().into();
         }
@@ -45,18 +58,20 @@ pub fn run(
         }
         print::json_line(&value)?;
     }
-    lines("left out", &report.skipped);
+    if !shown.quiet {
+        lines("left out", &report.skipped);
+    }
     lines("not stored", &report.failures);
     if let Some(error) = &report.error {
-        credentials.report(error);
         let text = "Not all files are stored. The same command goes on where this one stopped.";
-        if report.sent_files > 0 {
+        let stays = matches!(error, Error::NothingRemoved(_));
+        if report.sent_files > 0 && !stays {
             writeln!(io::stderr(), "{text}").ok();
         }
         return Ok(ExitCode::from(if as_json { 1 } else { exit_code(error) }));
     }
-    if !as_json {
-        print::text(tree_text(&report, dry_run, seen.as_ref()))?;
+    if !as_json && !shown.quiet {
+        print::text(tree_text(report, dry_run, seen.as_ref()))?;
     }
     let complete = dry_run || report.outcome == Outcome::Stored;
     Ok(ExitCode::from(u8::from(!complete)))

@@ -163,7 +163,7 @@ fn no_error_has_the_words_of_rusts_library() {
             &["serve", ".", "--metrics", "x"],
             "not an address; write e.g. 127",
         ),
-        (&["send", "f"], "<HOST>"),
+        (&["send"], "<PATH... HOST>"),
     ] {
         let error = refused(args, "");
         assert!(error.contains(says), "{error}");

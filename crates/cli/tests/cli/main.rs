@@ -11,6 +11,7 @@ mod hunt;
 mod judge;
 mod kills;
 mod link;
+mod mirrors;
 mod model;
 mod nack;
 mod outputs;

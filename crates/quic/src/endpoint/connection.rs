@@ -101,6 +101,18 @@ impl Connection {
         self.0.lock().proto.crypto_session().peer_identity()
     }
 
+    /// Keying material that both ends of this session export under a label, and nobody else can
+    /// compute (RFC 5705, RFC 8446 section 7.5). `None` before the handshake is complete.
+    pub fn export_keying_material(&self, label: &[u8]) -> Option<[u8; 32]> {
+        let mut material = [0; 32];
+        let state = self.0.lock();
+        let session = state.proto.crypto_session();
+        session
+            .export_keying_material(&mut material, label, b"")
+            .ok()?;
+        Some(material)
+    }
+
     /// Which end of the connection this is.
     pub fn side(&self) -> Side {
         self.0.lock().proto.side()

@@ -5,7 +5,7 @@ use super::options::{ClientOptions, Measurement};
 use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::summary::PathUse;
-use super::update::{Progress, Update};
+use super::update::Update;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::parameters;
@@ -106,12 +106,12 @@ impl Attempts {
     }
 
     /// Runs `task` on a connection; again on a new one, as the options say, if it failed for a
-    /// reason that may pass. `progress` gets the bytes that were acknowledged in this attempt.
+    /// reason that may pass. `news` gets the bytes that were acknowledged in this attempt.
     pub async fn run<T: Task>(
         options: &ClientOptions,
         measurement: &Measurement,
         task: &mut T,
-        progress: impl Fn(u64) -> Progress,
+        news: impl Fn(u64) -> Vec<Update>,
         on_update: &mut impl FnMut(Update),
         stop: impl Future<Output = ()>,
     ) -> (Self, Result<T::Done, Error>) {
@@ -160,7 +160,7 @@ impl Attempts {
                 options,
                 &factory,
                 &mut *task,
-                &progress,
+                &news,
                 on_update,
                 &mut connected,
             );
@@ -223,7 +223,7 @@ impl Attempts {
         options: &ClientOptions,
         factory: &(impl Fn() -> Factory + Sync),
         task: &mut T,
-        progress: &impl Fn(u64) -> Progress,
+        news: &impl Fn(u64) -> Vec<Update>,
         on_update: &mut impl FnMut(Update),
         connected: &mut Option<Instant>,
     ) -> Result<T::Done, Error> {
@@ -263,7 +263,7 @@ impl Attempts {
                 }
                 _ = tick.tick() => {
                     let delivered = this.monitor.snapshot().state.delivered.get();
-                    on_update(Update::Progress(progress(delivered)));
+                    news(delivered).into_iter().for_each(&mut *on_update);
                     let position = session.queued.load(Ordering::Relaxed);
                     if std::mem::replace(&mut queued, position) != position && position > 0 {
                         on_update(Update::Queued(position));

@@ -1,13 +1,15 @@
 //! Lists and removes files on a server.
 
 use super::attempts::{Attempts, Task};
+use super::mirror::depth;
 use super::options::{ClientOptions, Measurement};
 use super::session::ClientSession;
-use super::update::{Progress, Update};
+use super::update::Update;
 use crate::connection::framing;
 use crate::error::Error;
 use crate::path::RemotePath;
-use crate::wire::{Entry, Message, Unread};
+use crate::wire::{Entry, Message, Reason, Unread};
+use futures::stream::StreamExt;
 
 /// What to list.
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ pub struct Listing {
     pub unread: Vec<Unread>,
 }
 
+/// Removals that are requested at the same time.
+const REMOVALS: usize = 64;
 /// What a listing may take, bytes: about 3 million entries.
 const MAX_LISTING: usize = 512 << 20;
 
@@ -66,10 +70,10 @@ async fn run<T: Task>(
     mut task: T,
     stop: impl Future<Output = ()>,
 ) -> Result<T::Done, Error> {
-    let progress = |_| Progress::default();
+    let news = |_| Vec::new();
     let nothing = Measurement::default();
     let on_update = &mut |_: Update| ();
-    let running = Attempts::run(client, &nothing, &mut task, progress, on_update, stop);
+    let running = Attempts::run(client, &nothing, &mut task, news, on_update, stop);
     running.await.1
 }
 
@@ -89,16 +93,62 @@ impl Task for Remove {
     type Done = u64;
 
     async fn attempt(&mut self, session: &ClientSession) -> Result<u64, Error> {
-        let request = Message::Remove {
-            path: self.0.path.as_bytes().to_vec(),
-            recursive: self.0.recursive,
-        };
-        let (_send, mut receive) = framing::request(&session.connection, &request).await?;
-        match framing::read(&mut receive).await? {
-            Message::Removed { count } => Ok(count),
-            other => Err(framing::unexpected(other)),
+        remove_one(session, &self.0.path, self.0.recursive).await
+    }
+}
+
+/// Removes what is at a path of the server. Returns the number of files and directories.
+async fn remove_one(
+    session: &ClientSession,
+    path: &RemotePath,
+    recursive: bool,
+) -> Result<u64, Error> {
+    let path = path.as_bytes().to_vec();
+    let request = Message::Remove { path, recursive };
+    let (_send, mut receive) = framing::request(&session.connection, &request).await?;
+    match framing::read(&mut receive).await? {
+        Message::Removed { count } => Ok(count),
+        other => Err(framing::unexpected(other)),
+    }
+}
+
+/// Removes a file or an empty directory.
+async fn remove_empty(
+    session: &ClientSession,
+    path: RemotePath,
+) -> (RemotePath, Result<u64, Error>) {
+    let result = remove_one(session, &path, false).await;
+    (path, result)
+}
+
+/// Removes what is at these paths of the server, the deepest of which come first; several at once.
+/// Directories must be empty by then. Calls `each` for what was removed. Returns what could not be,
+/// and why.
+pub(super) async fn remove_all(
+    session: &ClientSession,
+    paths: Vec<RemotePath>,
+    mut each: impl FnMut(&RemotePath),
+) -> Result<Vec<(String, String)>, Error> {
+    let mut failures = Vec::new();
+    for level in paths.chunk_by(|a, b| depth(a) == depth(b)) {
+        let removing = futures::stream::iter(level.to_vec());
+        let mut removing = removing
+            .map(|path| remove_empty(session, path))
+            .buffer_unordered(REMOVALS);
+        while let Some((path, result)) = removing.next().await {
+            match result {
+                Ok(_) => each(&path),
+                Err(Error::Refused(refusal)) => match refusal.reason {
+                    // Another client removed it.
+                    Reason::Missing => {}
+                    Reason::Rights | Reason::Stopping => return Err(Error::Refused(refusal)),
+                    _ => failures.push((path.to_string(), refusal.to_string())),
+                },
+                Err(error) => return Err(error),
+            }
         }
     }
+    Ok(failures)
 }
 
 /// The entries at a path of the server.

@@ -9,15 +9,21 @@
 //! | `session` | a connection on which the client is authenticated |
 //! | `attempts`, `retry` | a transfer over as many connections as it takes |
 //! | `upload`, `download`, `listing` | files |
-//! | `pipe`, `probe` | pipes, and the measurement of a path |
+//! | `pipe` | pipes |
+//! | `measure`, `probe` | throughput, and what a path is like |
+//! | `filter`, `mirror`, `news` | which files, what is removed, and what is reported of them |
 //! | `summary`, `interval_statistics` | how a transfer went |
 
 mod acquaintance;
 mod attempts;
 mod connect;
 mod download;
+mod filter;
 mod interval_statistics;
 mod listing;
+mod measure;
+mod mirror;
+mod news;
 mod options;
 mod pipe;
 mod probe;
@@ -29,8 +35,12 @@ mod upload;
 
 pub use acquaintance::fingerprint_of;
 pub use connect::ServerAddress;
+pub(crate) use connect::{Connected, Dial};
 pub use download::{GetOptions, GetReport, get};
+pub use filter::Filter;
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
+pub use measure::{Direction, MeasureOptions, MeasureReport, measure};
+pub use mirror::DeleteOptions;
 pub use options::{ClientOptions, Measurement};
 pub use pipe::PipeClient;
 pub use probe::{ProbeReport, ProbeSample, ProbeStage, probe};
@@ -38,6 +48,6 @@ pub use retry::Retry;
 pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use update::{Outcome, Progress, Update};
 pub use upload::{
-    Filter, Report, SendOptions, SendSource, StreamReader, TreeOptions, TreeReport, send,
-    send_tree, transfer,
+    Report, SendOptions, SendSource, StreamReader, TreeOptions, TreeReport, send, send_tree,
+    transfer,
 };

@@ -12,6 +12,10 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes of the file.
     pub size: u64,
+    /// Of several files, those that need no transfer any more.
+    pub files: u64,
+    /// The number of files; 0 if there is one only, or it is not known yet.
+    pub all_files: u64,
 }
 
 /// News of a transfer, to be shown to the user.
@@ -20,6 +24,10 @@ pub struct Progress {
 pub enum Update {
     /// Data flows. Called ten times per second.
     Progress(Progress),
+    /// This file of several was transferred.
+    Stored(String),
+    /// This file or directory, which the source does not have, was removed.
+    Removed(String),
     /// The server is busy; the request waits at this position, 1 is the next.
     Queued(u32),
     /// The transfer runs over TLS and TCP, under this congestion control.

@@ -5,10 +5,10 @@
 
 use crate::blocks::CHUNK;
 use crate::wire::CHUNK_HEADER;
-use noq_proto::{TransportConfig, VarInt};
+use noq_proto::{PathId, TransportConfig, VarInt};
 use std::time::Duration;
 use whimbrel_quic::endpoint::Connection;
-use whimbrel_units::Duration as Span;
+use whimbrel_units::{Duration as Span, Rate};
 
 /// Chunks in transit at once. A stream counts until its receiver has read all of it.
 pub(crate) const STREAMS: u32 = 128;
@@ -21,6 +21,9 @@ const UNAUTHENTICATED_WINDOW: u32 = 64 << 10;
 /// Maximum number of concurrent requests before the client is authenticated, and after that.
 const REQUESTS: u32 = 8;
 const AUTHENTICATED_REQUESTS: u32 = 128;
+
+/// The least data under way at a limited rate, bytes.
+const LIMITED_WINDOW: u32 = 32 << 10;
 
 /// Time between packets that keep an idle pipe open: NATs forget UDP after 30 s and more.
 const PIPE_KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -79,6 +82,18 @@ pub(crate) fn admit_requests(connection: &Connection) {
 pub(crate) fn admit(connection: &Connection) {
     connection.set_receive_window(VarInt::from_u32(WINDOW));
     connection.set_max_concurrent_uni_streams(VarInt::from_u32(STREAMS));
+}
+
+/// Lets the peer have no more data under way than `rate` needs on this path: what the receiver does
+/// not take yet waits at the sender.
+pub(crate) fn limit_rate(connection: &Connection, rate: Rate) {
+    let rtt = connection
+        .path_stats(PathId::ZERO)
+        .map_or(Duration::ZERO, |path| path.rtt);
+    let time = (2 * rtt).max(Duration::from_millis(100));
+    let window = rate.as_bits_per_sec() as f64 / 8.0 * time.as_secs_f64();
+    let window = (window as u32).clamp(LIMITED_WINDOW, WINDOW);
+    connection.set_receive_window(VarInt::from_u32(window));
 }
 
 fn milliseconds(span: Span) -> u32 {

@@ -83,6 +83,22 @@ impl Identity {
         })
     }
 
+    /// An identity that lives as long as this value.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn ephemeral() -> Result<Self, Error> {
+        let created = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()])
+            .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
+        let key = created.signing_key.serialize_pem();
+        Ok(Self {
+            certificate: created.cert.der().clone(),
+            key: PrivateKeyDer::from_pem_slice(key.as_bytes())
+                .map_err(|e| Error::Identity(format!("cannot create a key: {e}")))?,
+            token: Token::random()?,
+        })
+    }
+
     /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_certificate(&self.certificate)

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use whimbrel_quic::key_exchange::{AcceptedGroups, provider};
 
 /// The application protocol of both sides (RFC 7301).
-pub const ALPN: &[u8] = b"whimbrel/3";
+pub const ALPN: &[u8] = b"whimbrel/4";
 
 /// Configuration of the server.
 pub(crate) fn server_config(

@@ -6,6 +6,7 @@
 
 use super::disk::Piece;
 use crate::error::Error;
+use crate::file_sender::Pace;
 use crate::ranges::RangeSet;
 use crate::wire::CHUNK_HEADER;
 use bytes::{Bytes, BytesMut};
@@ -29,6 +30,7 @@ struct Receiving {
     range: Range<u64>,
     pieces: mpsc::Sender<Piece>,
     progress: Arc<AtomicU64>,
+    pace: Option<Arc<Pace>>,
 }
 
 /// The writer has failed and reports its error itself.
@@ -41,6 +43,7 @@ pub(super) async fn receive(
     range: Range<u64>,
     pieces: mpsc::Sender<Piece>,
     progress: Arc<AtomicU64>,
+    pace: Option<Arc<Pace>>,
 ) -> Result<(), Error> {
     let receiving = Receiving {
         stream,
@@ -48,6 +51,7 @@ pub(super) async fn receive(
         range,
         pieces,
         progress,
+        pace,
     };
     receiving.run().await
 }
@@ -68,6 +72,14 @@ impl Receiving {
     fn wrong(&self) -> Error {
         let Range { start, end } = self.range;
         Error::Protocol(format!("the chunk at {start} is not {} bytes", end - start))
+    }
+
+    /// So much was taken from the stream.
+    async fn took(&self, bytes: usize) {
+        self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Some(pace) = &self.pace {
+            pace.pass(bytes).await;
+        }
     }
 
     fn piece(&self, at: u64, data: Bytes) -> Piece {
@@ -93,7 +105,7 @@ impl Receiving {
                     break;
                 };
                 let read = read.map_err(lost)?.ok_or_else(|| self.wrong())?;
-                self.progress.fetch_add(read as u64, Ordering::Relaxed);
+                self.took(read).await;
                 for part in some.drain(..) {
                     data.extend_from_slice(&part);
                 }
@@ -137,7 +149,7 @@ impl Receiving {
                         ended = true;
                         continue;
                     };
-                    self.progress.fetch_add(read as u64, Ordering::Relaxed);
+                    self.took(read).await;
                     if held.is_empty() {
                         due = Instant::now() + FLUSH;
                     }

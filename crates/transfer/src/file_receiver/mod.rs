@@ -17,6 +17,7 @@ use crate::cancel::Cancel;
 use crate::connection::framing::{self, Control};
 use crate::connection::routes::{ChunkStream, is_chunk};
 use crate::error::Error;
+use crate::file_sender::Pace;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
 use crate::wire::{Finish, Message, Reason};
@@ -61,6 +62,8 @@ pub(crate) struct Receiver {
     /// Called with the size that the file reaches before data up to there is taken; an error ends
     /// the transfer.
     pub grow: Box<dyn Fn(u64) -> Result<(), Error> + Send + Sync>,
+    /// How fast data is taken, so that the sender sends no faster; `None`: as fast as it arrives.
+    pub pace: Option<Arc<Pace>>,
     /// Whether others wait for this transfer's place.
     pub others_wait: Box<dyn Fn() -> bool + Send + Sync>,
 }
@@ -144,7 +147,8 @@ impl Receiver {
                     }
                     opened += 1;
                     let (pieces, progress) = (disk.pieces(), Arc::clone(&self.received));
-                    tasks.spawn(chunk::receive(stream, opened, range, pieces, progress));
+                    let pace = self.pace.clone();
+                    tasks.spawn(chunk::receive(stream, opened, range, pieces, progress, pace));
                 }
                 Some(done) = tasks.join_next() => {
                     done.map_err(|_| Error::Stopped)??;

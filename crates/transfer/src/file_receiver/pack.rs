@@ -2,10 +2,14 @@
 
 use crate::connection::routes::ChunkStream;
 use crate::error::Error;
+use crate::file_sender::Pace;
 use bytes::{Bytes, BytesMut};
 
-/// Receives a pack of the announced length.
-pub(crate) async fn read_pack((header, mut stream): ChunkStream) -> Result<Bytes, Error> {
+/// Receives a pack of the announced length, no faster than `pace`.
+pub(crate) async fn read_pack(
+    (header, mut stream): ChunkStream,
+    pace: Option<&Pace>,
+) -> Result<Bytes, Error> {
     let wrong = || Error::Protocol("a pack does not have its length".to_owned());
     let lost = |e: whimbrel_quic::endpoint::ReadError| Error::Lost(e.to_string());
     let length = header.length as usize;
@@ -14,7 +18,10 @@ pub(crate) async fn read_pack((header, mut stream): ChunkStream) -> Result<Bytes
     let mut some = Vec::new();
     while pack.len() < length {
         let read = stream.read_many(&mut some, length - pack.len()).await;
-        read.map_err(lost)?.ok_or_else(wrong)?;
+        let read = read.map_err(lost)?.ok_or_else(wrong)?;
+        if let Some(pace) = pace {
+            pace.pass(read).await;
+        }
         some.drain(..)
             .for_each(|part| pack.extend_from_slice(&part));
     }

@@ -15,6 +15,7 @@
 //! | `request` | what several requests do alike |
 //! | `many` | get many small files |
 //! | `pipe`, `pipe_target` | one pipe, and what it reaches |
+//! | `meet` | strangers who meet |
 //! | `discard` | where the data of a probe goes |
 //! | `queue` | places for transfers, and who waits for one |
 //! | `shares` | what one user may hold of all |
@@ -29,6 +30,7 @@ mod discard;
 mod files;
 mod incoming;
 mod many;
+mod meet;
 mod options;
 mod pipe;
 mod pipe_target;

@@ -1,6 +1,7 @@
 //! The server's event and options.
 
 use super::users::{Rights, User, Users};
+use crate::code::Code;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::TcpAlgorithm;
 use crate::connection::qlog::QlogFolder;
@@ -82,6 +83,10 @@ pub struct ServeOptions {
     pub groups: AcceptedGroups,
     /// Who may use the server; `None`: the owner of the identity's token.
     pub users: Option<Users>,
+    /// The first client who proves to have these words becomes the owner.
+    pub code: Option<Code>,
+    /// Let strangers meet here: see [`offer`](crate::offer).
+    pub meet: bool,
 }
 
 impl ServeOptions {
@@ -107,6 +112,8 @@ impl ServeOptions {
             tcp_algorithm: None,
             groups: AcceptedGroups::default(),
             users: None,
+            code: None,
+            meet: false,
         }
     }
 }
@@ -215,6 +222,11 @@ pub enum Event {
         received: Bytes,
         /// Time from the request to the end of the target.
         took: Span,
+    },
+    /// A client has proved to have the words of the server's code.
+    Introduced {
+        /// The client.
+        peer: RemoteUser,
     },
     /// A file was not stored.
     Failed {

@@ -9,15 +9,17 @@ use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::pipe::{Carried, PipeReader, PipeWriter, inward};
-use crate::wire::{Message, PROBE, Reason};
+use crate::wire::{Message, PROBE, Reason, SOURCE};
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::SendStream;
-use whimbrel_units::Bytes;
 
 /// Maximum time that a server discards data for one probe.
 const LONGEST: Duration = Duration::from_secs(60);
+/// What a source sends at once. QUIC encrypts it, so no path compresses it.
+static ZEROS: [u8; 16 << 10] = [0; 16 << 10];
 /// Maximum number of pipes and transfers of one connection.
 const MAX_ROUTES: usize = 64;
 
@@ -34,8 +36,8 @@ impl Session {
                     peer: self.remote_user(),
                     key_exchange: KeyExchange::of(&self.connection),
                     target,
-                    sent: Bytes::new(carried.sent),
-                    received: Bytes::new(carried.received),
+                    sent: whimbrel_units::Bytes::new(carried.sent),
+                    received: whimbrel_units::Bytes::new(carried.received),
                     took: started.elapsed().into(),
                 });
             }
@@ -50,7 +52,7 @@ impl Session {
         send: &mut SendStream,
     ) -> Result<(String, Carried, u8), Error> {
         let shared = &self.peer.shared;
-        let probe = requested == PROBE;
+        let probe = matches!(requested, PROBE | SOURCE);
         let most = shared.limits.probe.get();
         if probe && most == 0 {
             let text = "this server does not permit measuring the path";
@@ -92,6 +94,7 @@ impl Session {
         let work = async {
             match opened {
                 Some(opened) => opened.run(&mut writer, &mut reader).await,
+                None if requested == SOURCE => supply(most, &mut writer, &mut reader).await,
                 None => discard(most, &mut writer, &mut reader).await,
             }
         };
@@ -101,7 +104,7 @@ impl Session {
                 return Err(close::lost(reason));
             }
         };
-        let name = found.map_or(PROBE, |(name, _)| name);
+        let name = found.map_or(requested, |(name, _)| name);
         Ok((name.to_owned(), carried, status))
     }
 }
@@ -121,6 +124,36 @@ async fn discard(
         )
     })??;
     Ok((Carried { sent: 0, received }, 0))
+}
+
+/// Sends zeros until the client ends its direction, within the server's limits.
+async fn supply(
+    most: u64,
+    writer: &mut PipeWriter,
+    reader: &mut PipeReader,
+) -> Result<(Carried, u8), Error> {
+    let mut sent = 0;
+    {
+        let enough = timeout(LONGEST, inward(tokio::io::sink(), reader));
+        tokio::pin!(enough);
+        while sent < most {
+            tokio::select! {
+                biased;
+                result = &mut enough => {
+                    result.unwrap_or(Ok(0))?;
+                    break;
+                }
+                more = writer.write(Bytes::from_static(&ZEROS)) => {
+                    if !more? {
+                        break;
+                    }
+                }
+            }
+            sent += ZEROS.len() as u64;
+        }
+    }
+    writer.finish().await?;
+    Ok((Carried { sent, received: 0 }, 0))
 }
 
 /// The target that a user means: by its name, or the only one.

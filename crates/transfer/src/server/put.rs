@@ -141,6 +141,7 @@ impl Session {
             max_size,
             received: Arc::clone(&received),
             stall: shared.limits.stall.into(),
+            pace: None,
             grow: Box::new(move |reached| growing.grow(reached + beside)),
             others_wait: Box::new(move || places.is_contended(&user)),
         };

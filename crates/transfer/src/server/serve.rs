@@ -2,6 +2,7 @@
 
 use super::counts::{Counters, Counts};
 use super::incoming::{Receiving, Share};
+use super::meet::Meetings;
 use super::options::{Event, ServeOptions};
 use super::queue::Places;
 use super::reset::endpoint_config;
@@ -63,6 +64,8 @@ impl Server {
             tcp_algorithm,
             groups,
             users,
+            code,
+            meet,
         } = options;
         let owner = || User::owner(identity.token(), rights, max_priority);
         let users = users.unwrap_or_else(|| Users::new([owner()]));
@@ -131,6 +134,8 @@ impl Server {
             usage: Usage::default(),
             directories: Mutex::default(),
             pipes: Shares::new(MAX_PIPES),
+            code: Mutex::new(code),
+            meetings: meet.then(Meetings::default),
         });
         Ok(Self {
             endpoint,

@@ -3,8 +3,9 @@
 use super::admission::{Leave, Slot};
 use super::options::{Event, RemoteUser};
 use super::queue::Place;
-use super::shared::{OnEvent, Shared};
-use super::users::User;
+use super::shared::{OnEvent, Shared, lock};
+use super::users::{Rights, User, Users};
+use crate::code::pake;
 use crate::connection::routes::Routes;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
+use whimbrel_cc::fairness::Priority;
 use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
 
 /// Time for an answer to arrive, before the operator learns of the event.
@@ -172,7 +174,20 @@ impl Peer {
         (mut send, mut receive): (SendStream, RecvStream),
         client: watch::Sender<Option<Client>>,
     ) {
-        match self.authenticate(&mut receive).await {
+        let first = match self.first(&mut receive).await {
+            Ok(Message::Meet {
+                version,
+                place,
+                sender,
+            }) if version == VERSION => {
+                return self.meet(connection, (send, receive), place, sender).await;
+            }
+            Ok(Message::Code { version, message }) if version == VERSION => {
+                return self.check_code(connection, (send, receive), &message).await;
+            }
+            first => first,
+        };
+        match first.and_then(|first| self.authenticate(first)) {
             Ok(found) => {
                 parameters::admit_requests(&connection);
                 let max_size = self.shared.max_file();
@@ -206,12 +221,68 @@ impl Peer {
         }
     }
 
-    async fn authenticate(&self, receive: &mut RecvStream) -> Result<Client, Error> {
+    /// The first message of a client.
+    async fn first(&self, receive: &mut RecvStream) -> Result<Message, Error> {
         let too_late = |_| Error::refused(Reason::Stalled, "the request did not arrive in time");
         let reading = framing::read_at_most(receive, MAX_FIRST_MESSAGE);
         let message = timeout(self.shared.limits.handshake.into(), reading).await;
-        let Message::Hello { version, token } = message.map_err(too_late)?? else {
-            return Err(Error::Protocol("an unexpected message".to_owned()));
+        message.map_err(too_late)?
+    }
+
+    /// Lets a client who proves to have the code's words become the owner.
+    async fn check_code(
+        &self,
+        connection: Connection,
+        (mut send, mut receive): (SendStream, RecvStream),
+        message: &[u8],
+    ) {
+        let peer = RemoteUser {
+            address: self.address,
+            user: None,
+        };
+        let code = lock(&self.shared.code).take();
+        let token = match code {
+            Some(code) => pake::check(&connection, code, message, &mut send, &mut receive).await,
+            None => {
+                let text = "nobody waits here with a code, or somebody has tried it already";
+                Err(Error::refused(Reason::Token, text))
+            }
+        };
+        match token {
+            Ok(token) => {
+                let rights = Rights {
+                    write: true,
+                    ..Rights::default()
+                };
+                let owner = User::owner(&token, rights, Priority::HIGHEST);
+                self.shared
+                    .users
+                    .send_replace(Arc::new(Users::new([owner])));
+                let max_size = self.shared.max_file();
+                let version = VERSION;
+                let welcome = Message::Welcome { version, max_size };
+                self.answer(&mut send, &welcome).await;
+                (self.on_event)(Event::Introduced { peer });
+            }
+            Err(error) => {
+                self.refuse(&mut send, &error).await;
+                connection.close(VarInt::from_u32(close::TOKEN), b"");
+                (self.on_event)(Event::Failed {
+                    peer,
+                    name: None,
+                    error,
+                });
+            }
+        }
+    }
+
+    fn authenticate(&self, first: Message) -> Result<Client, Error> {
+        let (version, token) = match first {
+            Message::Hello { version, token } => (version, token),
+            Message::Code { version, .. } | Message::Meet { version, .. } => {
+                return Err(other_version(version));
+            }
+            _ => return Err(Error::Protocol("an unexpected message".to_owned())),
         };
         let users = self.shared.users();
         let user = match users.authenticate(&token, SystemTime::now()) {
@@ -225,10 +296,7 @@ impl Peer {
             }
         };
         if version != VERSION {
-            let text = format!(
-                "this server speaks version {VERSION}, not {version}; update the older program"
-            );
-            return Err(Error::refused(Reason::Version, text));
+            return Err(other_version(version));
         }
         let storage = self.shared.storage_of(&user)?;
         self.slot.admit(&user.name)?;
@@ -285,6 +353,12 @@ impl Peer {
     }
 }
 
+fn other_version(version: u16) -> Error {
+    let text =
+        format!("this server speaks version {VERSION}, not {version}; update the older program");
+    Error::refused(Reason::Version, text)
+}
+
 /// Adds the packets of a connection to the server's when it is dropped.
 struct Counted<'a>(&'a Shared, Connection);
 
@@ -316,7 +390,9 @@ impl Session {
         let message = message.map_err(too_late).and_then(|message| message);
         let error = match message {
             Ok(Message::Put(put)) => return self.put(put, send, receive).await,
-            Ok(Message::Tree { path, .. }) => return self.tree(path, send, receive).await,
+            Ok(Message::Tree { path, bytes, .. }) => {
+                return self.tree(path, bytes, send, receive).await;
+            }
             Ok(Message::Get { path }) => return self.get(path, send, receive).await,
             Ok(Message::GetMany { transfer }) => {
                 return self.get_many(transfer, send, receive).await;

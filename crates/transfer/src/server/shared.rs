@@ -3,6 +3,7 @@
 use super::claims::Claims;
 use super::counts::Counters;
 use super::incoming::List;
+use super::meet::Meetings;
 use super::options::{Event, Limits};
 use super::queue::Places;
 use super::shares::Shares;
@@ -10,6 +11,7 @@ use super::strangers::Strangers;
 use super::usage::Usage;
 use super::users::{User, Users};
 use crate::blocks::{CHUNK, MAX_BLOCKS};
+use crate::code::Code;
 use crate::error::Error;
 use crate::storage::Storage;
 use std::collections::HashMap;
@@ -41,6 +43,10 @@ pub(super) struct Shared {
     pub directories: Mutex<HashMap<PathBuf, Storage>>,
     /// Pipes that may be opened.
     pub pipes: Arc<Shares>,
+    /// The words with which the first client becomes the owner; nobody can try them twice.
+    pub code: Mutex<Option<Code>>,
+    /// Strangers who wait for each other, if they may.
+    pub meetings: Option<Meetings>,
 }
 
 impl std::fmt::Debug for Shared {

@@ -50,14 +50,20 @@ struct Count {
 
 impl Session {
     /// Stores the files of a tree.
-    pub(super) async fn tree(self, path: Vec<u8>, mut send: SendStream, mut receive: RecvStream) {
+    pub(super) async fn tree(
+        self,
+        path: Vec<u8>,
+        bytes: u64,
+        mut send: SendStream,
+        mut receive: RecvStream,
+    ) {
         let started = Instant::now();
         let base = match base(&path) {
             Ok(base) => base,
             Err(error) => return self.failed(&mut send, None, error).await,
         };
         let count = Arc::new(Count::default());
-        let packs = self.packs(base.clone(), &count, &mut send, &mut receive);
+        let packs = self.packs(base.clone(), bytes, &count, &mut send, &mut receive);
         match self.while_it_moves(1, packs).await {
             Ok(finish) => {
                 let bytes = count.bytes.load(Ordering::Relaxed);
@@ -81,6 +87,7 @@ impl Session {
     async fn packs(
         &self,
         base: Option<RemotePath>,
+        bytes: u64,
         count: &Arc<Count>,
         send: &mut SendStream,
         receive: &mut RecvStream,
@@ -100,9 +107,13 @@ impl Session {
                 Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
                 Err(error) => return Err(error),
             }
-            Ok((Arc::new(storage.stage()?), any))
+            Ok((Arc::new(storage.stage()?), any, storage.partial_bytes()))
         });
-        let (stage, any) = stage.await?;
+        let (stage, any, partial) = stage.await?;
+        // Where files exist already, what is missing follows from the client's questions.
+        if !any {
+            self.check_room(bytes.saturating_sub(partial)).await?;
+        }
         let accepted = Message::Accepted {
             transfer: route.transfer,
             have: if any { vec![(0, 1)] } else { Vec::new() },
@@ -137,6 +148,9 @@ impl Session {
         let mut finish: Option<Finish> = None;
         // Files that are not sent because they are there.
         let mut found = false;
+        // What the needed files take beside those that they replace, bytes. What interrupted
+        // transfers left may be a part of it.
+        let mut growth = 0u64;
         loop {
             if let Some(finish) = finish
                 && packed >= finish.chunks
@@ -168,13 +182,17 @@ impl Session {
                     let (session, stage) = (self.clone(), Arc::clone(&stage));
                     let (base, permits) = (base.clone(), Arc::clone(&permits));
                     packs.spawn(async move {
-                        let pack = read_pack((header, stream)).await?;
+                        let pack = read_pack((header, stream), None).await?;
                         let _permit = permits.acquire().await;
                         session.write_pack(header.offset, pack, base, stage, written).await
                     });
                 }
                 Some(done) = packs.join_next() => done.map_err(|_| Error::Stopped)??,
-                Some(message) = answer.recv() => {
+                Some((message, more)) = answer.recv() => {
+                    growth = growth.saturating_add(more);
+                    if more > 0 {
+                        self.check_room(growth.saturating_sub(partial)).await?;
+                    }
                     packed += u64::from(matches!(message, Message::Packed { .. }));
                     found |= matches!(&message, Message::Need { needed } if needed.contains(&false));
                     framing::write(send, &message).await?;
@@ -190,6 +208,20 @@ impl Session {
                 reason = self.connection.closed() => return Err(close::lost(reason)),
             }
         }
+    }
+
+    /// Whether so many more bytes fit the disk and the user's quota.
+    async fn check_room(&self, needed: u64) -> Result<(), Error> {
+        if needed > 0 {
+            self.client.storage.check_space(needed)?;
+            let usage = &self.peer.shared.usage;
+            drop(
+                usage
+                    .reserve(&self.client, needed, 0, Arc::default())
+                    .await?,
+            );
+        }
+        Ok(())
     }
 
     /// Writes the files of a pack under hidden names.
@@ -249,7 +281,7 @@ impl Session {
 fn commit(
     stage: &Stage,
     mut written: mpsc::Receiver<Written>,
-    answers: &mpsc::Sender<Message>,
+    answers: &mpsc::Sender<(Message, u64)>,
     count: &Count,
     grown: impl Fn(i64),
 ) {
@@ -280,7 +312,7 @@ fn commit(
             }
             drop(pack.reserved);
             let message = packed(pack.pack, pack.failures);
-            if answers.blocking_send(message).is_err() {
+            if answers.blocking_send((message, 0)).is_err() {
                 return;
             }
         }
@@ -298,19 +330,22 @@ fn packed(pack: u64, mut failures: Vec<Failure>) -> Message {
     Message::Packed { pack, failures }
 }
 
-/// Answers which files are needed.
+/// Answers which files are needed, and how much more they take than what they replace.
 fn check_all(
     storage: &crate::storage::Storage,
     base: Option<&RemotePath>,
     mut questions: mpsc::Receiver<Vec<CheckedFile>>,
-    answers: &mpsc::Sender<Message>,
+    answers: &mpsc::Sender<(Message, u64)>,
     cancel: &Cancel,
 ) {
     let mut directories = Directories::new();
     while let Some(files) = questions.blocking_recv() {
-        let needed = |file: &CheckedFile| {
+        let mut growth = 0u64;
+        let mut there = |file: &CheckedFile| {
             let path = below(base, &file.path).ok()?;
+            growth = growth.saturating_add(file.size);
             let found = storage.find(&path, &mut directories).ok()??;
+            growth -= file.size.min(found.size);
             if found.kind != crate::wire::Kind::File || found.size != file.size {
                 return None;
             }
@@ -324,9 +359,11 @@ fn check_all(
             }
         };
         // What cannot be looked up is needed; storing it gives the reason.
-        let mut needed = needed;
-        let needed = files.iter().map(|file| needed(file).is_none()).collect();
-        if answers.blocking_send(Message::Need { needed }).is_err() {
+        let needed = files.iter().map(|file| there(file).is_none()).collect();
+        if answers
+            .blocking_send((Message::Need { needed }, growth))
+            .is_err()
+        {
             return;
         }
     }

@@ -74,7 +74,7 @@ pub fn count(metrics: &Metrics, event: &Event) {
             }
             _ => ended("failed"),
         },
-        Event::Removed { .. } => {}
+        Event::Removed { .. } | Event::Introduced { .. } => {}
     }
 }
 

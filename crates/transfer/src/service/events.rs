@@ -25,7 +25,7 @@ impl Event {
             | Self::Sent { key_exchange, .. }
             | Self::SentTree { key_exchange, .. }
             | Self::Piped { key_exchange, .. } => *key_exchange,
-            Self::Removed { .. } | Self::Failed { .. } => None,
+            Self::Removed { .. } | Self::Introduced { .. } | Self::Failed { .. } => None,
         }
     }
 
@@ -77,6 +77,7 @@ impl Event {
             Self::Removed { peer, name, count } => {
                 format!("removed {name} for {peer}: {count} files and directories")
             }
+            Self::Introduced { peer } => format!("{peer} has the same words"),
             Self::Failed {
                 peer,
                 name: Some(name),
@@ -177,6 +178,11 @@ impl Event {
                     "received": received.get(),
                     "seconds": took.as_secs_f64(),
                 }),
+            Self::Introduced { peer } => json!({
+                "event": "introduced",
+                "peer": peer.address.to_string(),
+                "user": peer.user,
+            }),
             Self::Failed { peer, name, error } => json!({
                     "event": "failed",
                     "peer": peer.address.to_string(),

@@ -1,5 +1,6 @@
 //! How much of the disk may be used.
 
+use super::partial::is_partial;
 use super::{Side, Storage};
 use crate::error::Error;
 use crate::wire::Reason;
@@ -42,6 +43,14 @@ impl KeepFree {
 }
 
 impl Storage {
+    /// Bytes on disk of incomplete files.
+    pub fn partial_bytes(&self) -> u64 {
+        let entries = self.path.read_dir().into_iter().flatten().flatten();
+        let partial = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_partial));
+        let metadata = partial.filter_map(|entry| entry.metadata().ok());
+        metadata.map(|metadata| taken(&metadata)).sum()
+    }
+
     /// Whether `size` more bytes fit. Returns how many do.
     pub fn check_space(&self, size: u64) -> Result<u64, Error> {
         let space = fstatvfs(&*self.root)

@@ -3,7 +3,7 @@
 use super::attributes::{FileTime, Metadata};
 use super::bounds::{at_most, digest, paths, secret, text};
 use super::refusal::Refusal;
-use super::{MAX_LIST, MAX_MESSAGE, MAX_PATH, MAX_TARGET, WireError};
+use super::{MAX_LIST, MAX_MESSAGE, MAX_PAKE, MAX_PATH, MAX_TARGET, WireError};
 use crate::token::Token;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,8 @@ pub enum Message {
         /// The directory below which they go; empty for the user's own.
         #[serde(deserialize_with = "at_most::<MAX_PATH, _, _>")]
         path: Vec<u8>,
+        /// Bytes of all files, those that the server has already included.
+        bytes: u64,
     },
     /// Which of these files does the server lack? At most 1024.
     Check {
@@ -175,6 +177,40 @@ pub enum Message {
         #[serde(deserialize_with = "text::<MAX_TARGET, _>")]
         target: String,
     },
+    /// Instead of [`Message::Hello`]: the client has the words of a code.
+    Code {
+        /// The client's protocol version.
+        version: u16,
+        /// SPAKE2's message.
+        #[serde(deserialize_with = "at_most::<MAX_PAKE, _, _>")]
+        message: Vec<u8>,
+    },
+    /// The receiver of a code has the same words, if the proof is right.
+    CodeAnswer {
+        /// SPAKE2's message.
+        #[serde(deserialize_with = "at_most::<MAX_PAKE, _, _>")]
+        message: Vec<u8>,
+        /// The proof.
+        #[serde(with = "digest")]
+        proof: blake3::Hash,
+    },
+    /// The sender of a code has the same words, if the proof is right.
+    CodeProof {
+        /// The proof.
+        #[serde(with = "digest")]
+        proof: blake3::Hash,
+    },
+    /// Instead of [`Message::Hello`]: the client wants to meet another one.
+    Meet {
+        /// The client's protocol version.
+        version: u16,
+        /// The public word of a code.
+        place: u16,
+        /// It is the sender, who waits for the receiver.
+        sender: bool,
+    },
+    /// The other end is there: what follows on the stream comes from it.
+    Met,
     /// The target has ended.
     Exited {
         /// The exit status of a program; 0 for a port.

@@ -1,4 +1,4 @@
-//! The wire format, version 3: `whimbrel/3` in TLS's ALPN.
+//! The wire format, version 4: `whimbrel/4` in TLS's ALPN.
 //!
 //! The first bidirectional stream of a connection authenticates the client. Every request is a
 //! bidirectional stream of its own, which the client may open in the same flight; the server looks
@@ -34,7 +34,7 @@
 //!   Stored                            ->
 //!
 //! Many small files:
-//!   Tree(path)                        ->
+//!   Tree(path, bytes)                 ->
 //!                                     <-  Queued*, Accepted(transfer, whether files exist there)
 //!   Check(files)*                     ->
 //!                                     <-  Need(which of them)*  in the same order
@@ -60,6 +60,19 @@
 //!                                     <-  Accepted(transfer)
 //!   chunk streams, numbered from 0, of `transfer` to the server and of `answers` to the client
 //!                                     <-  Exited(status)
+//! ```
+//!
+//! ```text
+//! Three words instead of a token, of a server that waits for them:
+//!   Code(version, pA)                 ->
+//!                                     <-  CodeAnswer(pB, proof)
+//!   CodeProof(proof)                  ->
+//!                                     <-  Welcome
+//!
+//! Strangers who meet at a server:
+//!   Meet(version, place, sender)      ->
+//!                                     <-  Queued                a sender waits
+//!                                     <-  Met                   what follows is the other end's
 //! ```
 //!
 //! The chunk streams of a pipe have their number as offset and the length 0, which is not known
@@ -111,7 +124,7 @@ impl From<postcard::Error> for WireError {
 }
 
 /// The protocol version.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// Maximum length of a message before the client is authenticated, without its length field, bytes.
 pub const MAX_FIRST_MESSAGE: usize = 2048;
 /// Maximum length of a message, without its length field, bytes.
@@ -123,8 +136,12 @@ pub const MAX_LIST: usize = 1024;
 const MAX_PATH: usize = crate::path::RemotePath::MAX_LEN;
 /// Maximum length of a target's name, bytes.
 const MAX_TARGET: usize = 300;
+/// Maximum length of a message of SPAKE2, bytes.
+const MAX_PAKE: usize = 64;
 /// The target of a probe. No name of a configured target begins with `@`.
 pub const PROBE: &str = "@probe";
+/// The target that sends data until the client ends its own direction.
+pub const SOURCE: &str = "@source";
 /// Length of the header of a chunk stream, bytes.
 pub const CHUNK_HEADER: usize = 20;
 

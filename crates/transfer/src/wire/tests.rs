@@ -118,7 +118,34 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(size, chunks, hash)| Message::Finish(Finish { size, chunks, hash })),
         (any::<u64>(), hash()).prop_map(|(bytes, hash)| Message::Stored { bytes, hash }),
         path().prop_map(|path| Message::Get { path }),
-        (any::<[u8; 16]>(), path()).prop_map(|(id, path)| Message::Tree { id, path }),
+        (any::<u16>(), prop::collection::vec(any::<u8>(), 0..=64))
+            .prop_map(|(version, message)| Message::Code { version, message }),
+        (
+            prop::collection::vec(any::<u8>(), 0..=64),
+            any::<[u8; 32]>()
+        )
+            .prop_map(|(message, proof)| {
+                Message::CodeAnswer {
+                    message,
+                    proof: proof.into(),
+                }
+            }),
+        any::<[u8; 32]>().prop_map(|proof| Message::CodeProof {
+            proof: proof.into()
+        }),
+        (any::<u16>(), any::<u16>(), any::<bool>()).prop_map(|(version, place, sender)| {
+            Message::Meet {
+                version,
+                place,
+                sender,
+            }
+        }),
+        Just(Message::Met),
+        (any::<[u8; 16]>(), path(), any::<u64>()).prop_map(|(id, path, bytes)| Message::Tree {
+            id,
+            path,
+            bytes
+        }),
         list(checked, 0..5).prop_map(|files| Message::Check { files }),
         list(any::<bool>(), 0..50).prop_map(|needed| Message::Need { needed }),
         (any::<u64>(), list(failure(), 0..3))

@@ -1,6 +1,7 @@
 //! Transfers between real servers and clients, over loopback and over paths that fail. One program
 //! for all of them: each would compile the same generic code again.
 
+mod codes;
 mod common;
 mod disk;
 mod files;

@@ -7,7 +7,9 @@ use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};
 use crate::cancel::Cancel;
 use crate::client::attempts::{Attempts, Task};
+use crate::client::filter::Filter;
 use crate::client::listing::{Listing, entries};
+use crate::client::mirror::{DeleteOptions, Mirror};
 use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
 use crate::client::summary::goodput;
@@ -18,19 +20,22 @@ use crate::connection::routes::Routes;
 use crate::connection::{framing, parameters};
 use crate::error::Error;
 use crate::file_receiver::Receiver;
-use crate::file_sender::SMALL;
+use crate::file_sender::{Pace, SMALL};
 use crate::path::{RemotePath, printable};
-use crate::storage::{Directories, Lock, Storage, StorageOptions, busy};
+use crate::storage::{Directories, Listed, Lock, Storage, StorageOptions, busy};
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_units::Rate;
 
 /// Files that are requested at the same time.
 const AT_ONCE: usize = 16;
@@ -50,6 +55,14 @@ pub struct GetOptions {
     pub directory: PathBuf,
     /// Replace files that are different.
     pub overwrite: bool,
+    /// Which of the files.
+    pub filter: Filter,
+    /// Remove here, when all files are here, what the server's directories do not have.
+    pub delete: Option<DeleteOptions>,
+    /// Find out what would be got and removed, and do neither.
+    pub dry_run: bool,
+    /// The maximum rate of file data.
+    pub bandwidth: Option<Rate>,
 }
 
 impl GetOptions {
@@ -60,6 +73,10 @@ impl GetOptions {
             paths,
             directory,
             overwrite: false,
+            filter: Filter::default(),
+            delete: None,
+            dry_run: false,
+            bandwidth: None,
         }
     }
 }
@@ -87,6 +104,14 @@ pub struct GetReport {
     pub goodput_bps: f64,
     /// Whether all files are here.
     pub outcome: Outcome,
+    /// Paths of files that would be got, with `dry_run`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_get: Vec<String>,
+    /// Files and directories that were removed here; with `dry_run`: that would be.
+    pub removed: u64,
+    /// Paths of what would be removed, with `dry_run`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_remove: Vec<String>,
     /// Files that could not be stored, and why.
     pub failures: Vec<(String, String)>,
     /// Why it ended early.
@@ -99,8 +124,14 @@ struct Get {
     options: GetOptions,
     storage: Storage,
     items: Option<Vec<Item>>,
+    /// The directories that were requested, by their path here; `None` for all of it.
+    roots: Vec<Option<RemotePath>>,
     failures: Vec<(String, String)>,
     counts: Arc<Counts>,
+    pace: Option<Arc<Pace>>,
+    would_get: Vec<String>,
+    removed: u64,
+    would_remove: Vec<String>,
 }
 
 /// Gets files and directories. When `stop` completes, the transfer ends; what has arrived stays
@@ -121,22 +152,33 @@ pub async fn get(
             options: options.clone(),
             storage,
             items: None,
+            roots: Vec::new(),
             failures: Vec::new(),
             counts: Arc::clone(&counts),
+            pace: options.bandwidth.map(|rate| Arc::new(Pace::new(rate))),
+            would_get: Vec::new(),
+            removed: 0,
+            would_remove: Vec::new(),
         },
         Err(error) => return report(&counts, &[], Vec::new(), 0, 0.0, Some(error)),
     };
     let progress = move |_| {
         let size = shown.size.load(Ordering::Relaxed);
         let bytes = shown.received.load(Ordering::Relaxed) + shown.resumed.load(Ordering::Relaxed);
-        Progress {
+        let (files, all_files) = shown.news.count();
+        let mut updates = shown.news.take();
+        updates.push(Update::Progress(Progress {
             bytes: bytes.min(size),
             size,
-        }
+            files,
+            all_files,
+        }));
+        updates
     };
     let (client, nothing) = (&options.client, Measurement::default());
     let (attempts, result) =
         Attempts::run(client, &nothing, &mut task, progress, &mut on_update, stop).await;
+    counts.news.take().into_iter().for_each(on_update);
     let items = task.items.unwrap_or_default();
     let seconds = attempts.took.as_secs_f64();
     let report = report(
@@ -150,6 +192,9 @@ pub async fn get(
     GetReport {
         transport: attempts.transport,
         key_exchange: attempts.key_exchange,
+        would_get: task.would_get,
+        removed: task.removed,
+        would_remove: task.would_remove,
         ..report
     }
 }
@@ -185,6 +230,9 @@ fn report(
             true => Outcome::Stored,
             false => Outcome::NotStored,
         },
+        would_get: Vec::new(),
+        removed: 0,
+        would_remove: Vec::new(),
         failures,
         error,
     }
@@ -196,6 +244,9 @@ impl Task for Get {
     async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
         let connection = &session.connection;
         parameters::admit(connection);
+        if let Some(rate) = self.options.bandwidth {
+            parameters::limit_rate(connection, rate);
+        }
         let routes = Routes::default();
         tokio::select! {
             error = routes.accept(connection, STALL) => Err(error),
@@ -212,9 +263,15 @@ impl Get {
         };
         let sizes = items.iter().map(|item| item.size).sum();
         self.counts.size.store(sizes, Ordering::Relaxed);
+        let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
+        self.counts.news.files(files.count() as u64);
         let result = self.files(session, routes, &mut items).await;
         let result = match result {
-            Ok(()) => self.others(&mut items).await,
+            Ok(()) if self.options.dry_run => self.mirror(&items).await,
+            Ok(()) => match self.others(&mut items).await {
+                Ok(()) => self.mirror(&items).await,
+                error => error,
+            },
             error => error,
         };
         self.items = Some(items);
@@ -246,8 +303,12 @@ impl Get {
                 }
                 None => None,
             };
+            if !is_file {
+                self.roots.push(place.as_ref().map(|(_, top)| top.clone()));
+            }
             if let Some((path, top)) = &place
                 && !is_file
+                && self.options.filter.takes_directories()
             {
                 let directory = Metadata::plain(Kind::Directory);
                 items.push(Item::new(
@@ -264,6 +325,13 @@ impl Get {
                 target,
             } in found
             {
+                if !self.takes(
+                    place.as_ref().map(|(_, top)| top),
+                    &below,
+                    remote.metadata.kind,
+                ) {
+                    continue;
+                }
                 let (from, to) = match &place {
                     Some((path, top)) if below.is_empty() => (Ok(path.clone()), Ok(top.clone())),
                     Some((path, top)) => (path.join(&below), top.join(&below)),
@@ -282,6 +350,80 @@ impl Get {
         Ok(items)
     }
 
+    /// Whether the filter takes what the server has at a path below a requested place.
+    fn takes(&self, top: Option<&RemotePath>, below: &[u8], kind: Kind) -> bool {
+        let filter = &self.options.filter;
+        let path = match (below.is_empty(), top) {
+            (true, Some(file)) => file.as_path(),
+            _ => Path::new(OsStr::from_bytes(below)),
+        };
+        let enters = path.ancestors().skip(1).all(|above| filter.enters(above));
+        enters
+            && match kind {
+                Kind::Directory => filter.takes_directories() && filter.enters(path),
+                _ => filter.takes_file(path),
+            }
+    }
+
+    /// Removes here what the server's directories do not have, if that is wanted.
+    async fn mirror(&mut self, items: &[Item]) -> Result<(), Error> {
+        let Some(options) = self.options.delete else {
+            return Ok(());
+        };
+        if !self.failures.is_empty() {
+            let text = format!(
+                "{} files could not be listed or stored",
+                self.failures.len()
+            );
+            return Err(Error::NothingRemoved(text));
+        }
+        let present = items.iter().map(|item| item.local.as_bytes().to_vec());
+        let (present, roots) = (present.collect(), std::mem::take(&mut self.roots));
+        let (storage, filter) = (self.storage.clone(), self.options.filter.clone());
+        let (dry_run, counts) = (self.options.dry_run, Arc::clone(&self.counts));
+        let mirroring = spawn_blocking(move || {
+            let mut mirror = Mirror::new(options, &filter, &present);
+            for root in &roots {
+                let mut listing = Listing::default();
+                let listed = storage.list(root.as_ref(), true, &mut |found| {
+                    match found {
+                        Listed::Entry(entry) => listing.entries.push(entry),
+                        Listed::Unread(unread) => listing.unread.push(unread),
+                    }
+                    true
+                });
+                match listed {
+                    // A dry run has not created it.
+                    Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
+                    listed => listed.map_err(Error::here)?,
+                }
+                mirror.add(root.as_ref(), &listing)?;
+            }
+            let plan = mirror.plan()?;
+            let (mut removed, mut failures) = (Vec::new(), Vec::new());
+            for path in plan {
+                match dry_run {
+                    true => removed.push(path.to_string()),
+                    false => match storage.remove(&path, false, &mut 0) {
+                        Ok(_) => {
+                            counts.news.removed(path.to_string());
+                            removed.push(path.to_string());
+                        }
+                        Err(error) => failures.push((path.to_string(), error.here().to_string())),
+                    },
+                }
+            }
+            Ok::<_, Error>((removed, failures))
+        });
+        let (removed, mut failures) = mirroring.await.map_err(|_| Error::Stopped)??;
+        self.removed = removed.len() as u64;
+        self.failures.append(&mut failures);
+        if dry_run {
+            self.would_remove = removed;
+        }
+        Ok(())
+    }
+
     /// Gets all files, several at once.
     async fn files(
         &mut self,
@@ -291,6 +433,8 @@ impl Get {
     ) -> Result<(), Error> {
         let mut directories = Directories::new();
         let mut waiting = Vec::new();
+        // What the files take beside those that they replace, bytes.
+        let mut growth = 0u64;
         for (number, item) in items.iter_mut().enumerate().rev() {
             if item.done || item.metadata.kind != Kind::File {
                 continue;
@@ -306,10 +450,22 @@ impl Get {
                     && item.metadata.modified == Some(found.modified)
             }) {
                 item.done = true;
+                self.counts.news.unchanged(1);
                 self.counts.resumed.fetch_add(item.size, Ordering::Relaxed);
                 continue;
             }
+            let replaced = there.map_or(0, |found| found.size);
+            growth = growth.saturating_add(item.size.saturating_sub(replaced));
             waiting.push((number, item.clone()));
+        }
+        let growth = growth.saturating_sub(self.storage.partial_bytes());
+        if growth > 0 {
+            self.storage.check_space(growth).map_err(Error::here)?;
+        }
+        if self.options.dry_run {
+            let waiting = waiting.iter().rev();
+            self.would_get = waiting.map(|(_, item)| item.local.to_string()).collect();
+            return Ok(());
         }
         if waiting.len() < items.len() {
             let storage = self.storage.clone();
@@ -323,11 +479,11 @@ impl Get {
             waiting.append(&mut small);
         }
         small.reverse();
-        let (storage, counts) = (&self.storage, &self.counts);
+        let (storage, counts, pace) = (&self.storage, &self.counts, &self.pace);
         let get_one = |(number, item): (usize, Item)| async move {
             (
                 number,
-                get_file(session, routes, storage, counts, &item).await,
+                get_file(session, routes, storage, counts, pace.as_ref(), &item).await,
             )
         };
         let mut running = FuturesUnordered::new();
@@ -338,7 +494,7 @@ impl Get {
             routes,
             storage,
             counts,
-            small,
+            (small, pace.clone()),
             move |number, what| {
                 got.send((number, what)).ok();
             },
@@ -372,7 +528,10 @@ impl Get {
                 else => break Ok(()),
             };
             match result {
-                Ok(()) => items[number].done = true,
+                Ok(()) => {
+                    items[number].done = true;
+                    counts.news.stored(items[number].local.to_string());
+                }
                 Err(error) if concerns_all(&error) => break Err(error),
                 Err(error) => {
                     items[number].done = true;
@@ -437,11 +596,12 @@ async fn get_file(
     routes: &Routes,
     storage: &Storage,
     counts: &Arc<Counts>,
+    pace: Option<&Arc<Pace>>,
     item: &Item,
 ) -> Result<(), Error> {
     let mut changes = 0;
     loop {
-        match once(session, routes, storage, counts, item).await {
+        match once(session, routes, storage, counts, pace, item).await {
             Err(Error::Refused(refusal))
                 if refusal.reason == Reason::Changed && changes < CHANGES =>
             {
@@ -457,13 +617,14 @@ async fn once(
     routes: &Routes,
     storage: &Storage,
     counts: &Arc<Counts>,
+    pace: Option<&Arc<Pace>>,
     item: &Item,
 ) -> Result<(), Error> {
     let path = item.remote.as_bytes().to_vec();
     let request = Message::Get { path };
     let (mut send, mut receive) = framing::request(&session.connection, &request).await?;
     let streams = (&mut send, &mut receive);
-    let result = exchange(session, routes, storage, counts, item, streams).await;
+    let result = exchange(session, routes, storage, counts, (pace, item), streams).await;
     if let Err(Error::Here(_) | Error::File { .. }) = &result {
         // Without a word the server would take the end of the stream for a violation of the
         // protocol, and close the connection with all other files on it.
@@ -480,7 +641,7 @@ async fn exchange(
     routes: &Routes,
     storage: &Storage,
     counts: &Arc<Counts>,
-    item: &Item,
+    (pace, item): (Option<&Arc<Pace>>, &Item),
     (send, receive): (&mut SendStream, &mut RecvStream),
 ) -> Result<(), Error> {
     let put = loop {
@@ -513,14 +674,15 @@ async fn exchange(
             return Err(storage.exists_error(&item.local).here());
         }
     }
-    receive_file(routes, storage, counts, item, (put, size), send, receive).await
+    let paced = (pace, item);
+    receive_file(routes, storage, counts, paced, (put, size), send, receive).await
 }
 
 async fn receive_file(
     routes: &Routes,
     storage: &Storage,
     counts: &Arc<Counts>,
-    item: &Item,
+    (pace, item): (Option<&Arc<Pace>>, &Item),
     (put, size): (Put, u64),
     send: &mut SendStream,
     receive: &mut RecvStream,
@@ -550,6 +712,7 @@ async fn receive_file(
         max_size: size,
         received: Arc::default(),
         stall: STALL,
+        pace: pace.cloned(),
         grow: Box::new(|_| Ok(())),
         others_wait: Box::new(|| false),
     };

@@ -1,5 +1,6 @@
 //! What is to be got, and how much of it is here.
 
+use crate::client::news::News;
 use crate::path::RemotePath;
 use crate::wire::Metadata;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +45,7 @@ pub(super) struct Counts {
     pub(super) size: AtomicU64,
     pub(super) received: AtomicU64,
     pub(super) resumed: AtomicU64,
+    pub(super) news: News,
 }
 
 impl Counts {

@@ -7,6 +7,7 @@ use crate::connection::routes::{ChunkStream, Routes};
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_receiver::read_pack;
+use crate::file_sender::Pace;
 use crate::storage::{Directories, Stage, Staged, Storage};
 use crate::wire::{Finish, MAX_LIST, MAX_MESSAGE, Message, PackReader, Reason};
 use bytes::Bytes;
@@ -49,7 +50,7 @@ pub(super) async fn get_small(
     routes: &Routes,
     storage: &Storage,
     counts: &Arc<Counts>,
-    items: Vec<(usize, Item)>,
+    (items, pace): (Vec<(usize, Item)>, Option<Arc<Pace>>),
     mut done: impl FnMut(usize, Outcome),
 ) -> Result<(), Error> {
     if items.is_empty() {
@@ -106,9 +107,9 @@ pub(super) async fn get_small(
                 let (storage, counts) = (storage.clone(), Arc::clone(counts));
                 let (index, items) = (Arc::clone(&index), Arc::clone(&locals));
                 let (stage, written) = (Arc::clone(&stage), written.clone());
-                let writers = Arc::clone(&writers);
+                let (writers, pace) = (Arc::clone(&writers), pace.clone());
                 tasks.spawn(async move {
-                    let pack = receive_pack(stream).await?;
+                    let pack = receive_pack(stream, pace.as_deref()).await?;
                     let _writer = writers.acquire().await;
                     let work = spawn_blocking(move || {
                         write(&storage, &stage, pack, &index, &items, &counts)
@@ -174,12 +175,14 @@ fn lists(items: &[(usize, Item)]) -> Vec<Message> {
     lists
 }
 
-async fn receive_pack(stream: ChunkStream) -> Result<Bytes, Error> {
+async fn receive_pack(stream: ChunkStream, pace: Option<&Pace>) -> Result<Bytes, Error> {
     if !(1..=crate::wire::MAX_PACK).contains(&(stream.0.length as usize)) {
         return Err(Error::Protocol("a pack that is too long".to_owned()));
     }
     let silent = |_| Error::Lost("the server is silent".to_owned());
-    timeout(STALL, read_pack(stream)).await.map_err(silent)?
+    timeout(STALL, read_pack(stream, pace))
+        .await
+        .map_err(silent)?
 }
 
 /// Writes the files of a pack under hidden names.

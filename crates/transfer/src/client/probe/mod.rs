@@ -3,20 +3,18 @@
 //! A probe first sends as fast as BBR does, which loses no rate to random loss, then lets the queue
 //! drain, and then sends below the measured rate: what is lost then is lost with an empty queue.
 //!
-//! A probe is a pipe to the target [`PROBE`], so it needs no message of its own: an older server
+//! A probe is a pipe to the target [`PROBE`](crate::wire::PROBE), so it needs no message of its own: an older server
 //! refuses it as a target that it does not know. The server bounds its bytes and its time.
 
-mod source;
 mod stage;
 
 pub use stage::ProbeStage;
 
+use super::measure::{Valve, discarded};
 use super::options::ClientOptions;
 use super::pipe::PipeClient;
 use crate::error::Error;
-use crate::wire::PROBE;
 use noq_proto::PathId;
-use source::{Valve, feed};
 use stage::Stages;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -31,8 +29,6 @@ const CONTROLLER: (&str, &str) = ("bbr", "probe bandwidth");
 const SAMPLING: Duration = Duration::from_millis(10);
 /// Time for the server's last answer after the time of the probe: what is in flight must arrive.
 const GRACE: Duration = Duration::from_secs(10);
-/// Data that waits between the source and the connection, bytes.
-const AHEAD: usize = 64 << 10;
 
 /// The state of the connection at one moment of a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,18 +108,9 @@ async fn measure(
     let started = Instant::now();
     let mut stages = Stages::new(time.as_secs_f64());
     let (valve, watched) = watch::channel(Valve::Open);
-    let (near, far) = tokio::io::duplex(AHEAD);
     let fed = AtomicU64::new(0);
-    let work = async {
-        let pipe = client.pipe(PROBE, far, tokio::io::sink());
-        tokio::pin!(pipe);
-        tokio::select! {
-            // A server that has enough ends the pipe before it is fed all.
-            result = &mut pipe => result,
-            () = feed(watched, near, most, &fed) => pipe.await,
-        }
-    };
-    let mut work = Box::pin(timeout(time + GRACE, work));
+    let sending = discarded(client, watched, most, &fed);
+    let mut work = Box::pin(timeout(time + GRACE, sending));
     let mut ticks = interval(SAMPLING);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut samples = Vec::new();

@@ -1,7 +1,7 @@
 //! The stages of a probe, and when each has measured enough.
 
 use super::ProbeSample;
-use super::source::Valve;
+use crate::client::measure::Valve;
 use whimbrel_units::Rate;
 
 /// The full rate is measured for at least so many round trips and seconds,

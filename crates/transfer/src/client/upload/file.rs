@@ -164,7 +164,11 @@ pub async fn transfer(
             0 => resumed + delivered,
             size => (resumed + delivered).min(size),
         };
-        Progress { bytes, size }
+        vec![Update::Progress(Progress {
+            bytes,
+            size,
+            ..Progress::default()
+        })]
     };
     let (attempts, result) = Attempts::run(
         client,
@@ -185,7 +189,11 @@ pub async fn transfer(
         Err(_) => job.size.load(Ordering::Relaxed),
     };
     if outcome == Outcome::Stored {
-        on_update(Update::Progress(Progress { bytes, size: bytes }));
+        on_update(Update::Progress(Progress {
+            bytes,
+            size: bytes,
+            ..Progress::default()
+        }));
     }
     let sent_bytes = job.account.sent();
     let resumed_bytes = job.account.resumed.load(Ordering::Relaxed);

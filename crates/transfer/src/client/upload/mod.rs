@@ -9,4 +9,4 @@ mod file;
 mod tree;
 
 pub use file::{Report, SendOptions, SendSource, StreamReader, send, transfer};
-pub use tree::{Filter, TreeOptions, TreeReport, send_tree};
+pub use tree::{TreeOptions, TreeReport, send_tree};

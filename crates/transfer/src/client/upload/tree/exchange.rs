@@ -3,16 +3,18 @@
 use super::pack::{Packed, pack_all};
 use super::{Item, State, TreeJob};
 use crate::blocks::{BlockHashes, hash_subtree};
+use crate::client::listing::{entries, remove_all};
+use crate::client::mirror::Mirror;
 use crate::client::session::ClientSession;
 use crate::client::upload::file::Job;
 use crate::connection::framing;
 use crate::connection::framing::Control;
 use crate::error::Error;
 use crate::file_sender::{Account, FileSource, SMALL, open_regular, send_stream};
-use crate::path::printable;
+use crate::path::{RemotePath, printable};
 use crate::wire::{CheckedFile, ChunkHeader, Failure, Finish, Kind, MAX_MESSAGE, Message, Reason};
 use futures::stream::{FuturesUnordered, StreamExt};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use tokio::sync::mpsc;
@@ -38,7 +40,11 @@ impl TreeJob {
             .directory
             .as_ref()
             .map_or_else(Vec::new, |d| d.as_bytes().to_vec());
-        let request = Message::Tree { id: self.id, path };
+        let request = Message::Tree {
+            id: self.id,
+            path,
+            bytes: self.bytes,
+        };
         let (mut send, mut receive) = framing::request(connection, &request).await?;
         let mut control = Control::new(&mut receive);
         let (transfer, any) = loop {
@@ -56,7 +62,7 @@ impl TreeJob {
         if self.options.dry_run {
             let shown = |n: &usize| printable(self.items[*n].local.as_os_str().as_bytes());
             self.would_send = files.iter().map(shown).collect();
-            return Ok(());
+            return self.mirror(session).await;
         }
         let small = self.open_items(|item| match item.metadata.kind {
             Kind::File => item.size <= SMALL,
@@ -89,9 +95,54 @@ impl TreeJob {
         framing::write(&mut send, &Message::Finish(finish)).await?;
         send.finish().ok();
         match control.next().await? {
-            Message::Stored { .. } => Ok(()),
+            Message::Stored { .. } => self.mirror(session).await,
             other => Err(framing::unexpected(other)),
         }
+    }
+
+    /// Removes on the server what the sources do not have, if that is wanted.
+    async fn mirror(&mut self, session: &ClientSession) -> Result<(), Error> {
+        let Some(options) = self.options.delete else {
+            return Ok(());
+        };
+        if !self.failures.is_empty() {
+            let text = format!("{} files could not be read or sent", self.failures.len());
+            return Err(Error::NothingRemoved(text));
+        }
+        let directory = self.options.directory.as_ref();
+        let whole = |path: &[u8]| match (directory, path.is_empty()) {
+            (directory, true) => Ok(directory.cloned()),
+            (Some(directory), false) => directory.join(path).map(Some),
+            (None, false) => RemotePath::new(path).map(Some),
+        };
+        let present = self
+            .present
+            .iter()
+            .flat_map(|path| whole(path).ok().flatten());
+        let present = present.map(|path| path.as_bytes().to_vec()).collect();
+        let mut mirror = Mirror::new(options, &self.options.filter, &present);
+        for root in &self.roots {
+            let root = whole(root).map_err(|e| Error::NothingRemoved(e.to_string()))?;
+            match entries(session, root.as_ref(), true).await {
+                Ok(listing) => mirror.add(root.as_ref(), &listing)?,
+                // There is no such directory yet.
+                Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let plan = mirror.plan()?;
+        if self.options.dry_run {
+            self.removed = plan.len() as u64;
+            self.would_remove = plan.iter().map(RemotePath::to_string).collect();
+            return Ok(());
+        }
+        let (news, removed) = (&self.news, &mut self.removed);
+        let failures = remove_all(session, plan, |path| {
+            *removed += 1;
+            news.removed(path.to_string());
+        });
+        self.failures.append(&mut failures.await?);
+        Ok(())
     }
 
     /// What was stored over earlier connections counts for the progress.
@@ -151,6 +202,7 @@ impl TreeJob {
                 Message::Need { needed } if needed.len() == numbers.len() => {
                     for (number, needed) in numbers.into_iter().zip(needed) {
                         if !needed {
+                            self.news.unchanged(1);
                             self.states[number] = State::Unchanged;
                             let size = self.items[number].size;
                             self.unchanged_bytes.fetch_add(size, Ordering::Relaxed);
@@ -278,7 +330,7 @@ impl TreeJob {
                 Some((number, job, result)) = running.next() => {
                     self.large.insert(number, job);
                     match result {
-                        Ok(_) => self.states[number] = State::Stored,
+                        Ok(_) => self.stored(number),
                         Err(Error::Refused(refusal)) if refusal.reason == Reason::DiskFull => {
                             let file = printable(&self.items[number].path);
                             let text = format!("{file}: {refusal}");
@@ -321,8 +373,12 @@ impl TreeJob {
 
     /// Takes over the answer to a pack.
     fn packed(&mut self, items: &[usize], failures: Vec<Failure>) {
-        for number in items {
-            self.states[*number] = State::Stored;
+        let failed: HashSet<u32> = failures.iter().map(|failure| failure.index).collect();
+        for (_, number) in (0..)
+            .zip(items)
+            .filter(|(index, _)| !failed.contains(index))
+        {
+            self.stored(*number);
         }
         for failure in failures {
             if let Some(number) = items.get(failure.index as usize) {

@@ -2,7 +2,7 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | `walk`, `filter` | which files there are |
+//! | `walk` | which files there are |
 //! | `pack` | small files, many on one stream |
 //! | `exchange` | one attempt over one connection |
 //!
@@ -10,12 +10,15 @@
 //! several at once. What the server has already, by size and time or by hash, is not sent.
 
 mod exchange;
-mod filter;
+
 mod pack;
 mod walk;
 
 use super::file::Job;
 use crate::client::attempts::{Attempts, Task};
+use crate::client::filter::Filter;
+use crate::client::mirror::DeleteOptions;
+use crate::client::news::News;
 use crate::client::options::{ClientOptions, Measurement};
 use crate::client::session::ClientSession;
 use crate::client::summary::{PathUse, goodput};
@@ -27,9 +30,9 @@ use crate::file_sender::{Account, Pace};
 use crate::path::{RemotePath, printable};
 use crate::random;
 use crate::wire::Kind;
-pub use filter::Filter;
+
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +55,9 @@ pub struct TreeOptions {
     pub links: bool,
     /// Compare files that the server has by hash instead of size and time.
     pub checksum: bool,
-    /// Find out what would be sent, and send nothing.
+    /// Remove on the server, when all is stored, what the sources' directories do not have.
+    pub delete: Option<DeleteOptions>,
+    /// Find out what would be sent and removed, and do neither.
     pub dry_run: bool,
     /// What to record.
     pub measurement: Measurement,
@@ -72,6 +77,7 @@ impl TreeOptions {
             filter: Filter::default(),
             links: true,
             checksum: false,
+            delete: None,
             dry_run: false,
             measurement: Measurement::default(),
             bandwidth: None,
@@ -114,6 +120,11 @@ pub struct TreeReport {
     /// Paths of the files that would be sent, with `dry_run`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_send: Vec<String>,
+    /// Files and directories that were removed on the server; with `dry_run`: that would be.
+    pub removed: u64,
+    /// Paths of what would be removed, with `dry_run`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_remove: Vec<String>,
     /// How the transfer used its path.
     #[serde(skip)]
     pub path_use: PathUse,
@@ -146,11 +157,19 @@ pub async fn send_tree(
     };
     let client = &options.client;
     let (size, skipped) = (job.bytes, Arc::clone(&job.unchanged_bytes));
-    let stored = Arc::clone(&job.stored_bytes);
+    let (stored, shown) = (Arc::clone(&job.stored_bytes), Arc::clone(&job.news));
     let progress = move |delivered: u64| {
         let before = skipped.load(Ordering::Relaxed) + stored.load(Ordering::Relaxed);
-        let bytes = (before + delivered).min(size);
-        Progress { bytes, size }
+        let (files, all_files) = shown.count();
+        let progress = Progress {
+            bytes: (before + delivered).min(size),
+            size,
+            files,
+            all_files,
+        };
+        let mut updates = shown.take();
+        updates.push(Update::Progress(progress));
+        updates
     };
     let (attempts, result) = Attempts::run(
         client,
@@ -161,6 +180,7 @@ pub async fn send_tree(
         stop,
     )
     .await;
+    job.news.take().into_iter().for_each(on_update);
     let seconds = attempts.took.as_secs_f64();
     let report = job.report(attempts.retries, seconds, result.err());
     TreeReport {
@@ -189,6 +209,8 @@ impl TreeReport {
             skipped: Vec::new(),
             failures: Vec::new(),
             would_send: Vec::new(),
+            removed: 0,
+            would_remove: Vec::new(),
             path_use: PathUse::default(),
             error: Some(error),
         }
@@ -226,6 +248,11 @@ struct TreeJob {
     failures: Vec<(String, String)>,
     attempts: u32,
     would_send: Vec<String>,
+    removed: u64,
+    would_remove: Vec<String>,
+    roots: Vec<Vec<u8>>,
+    present: HashSet<Vec<u8>>,
+    news: Arc<News>,
 }
 
 impl TreeJob {
@@ -234,7 +261,16 @@ impl TreeJob {
             items,
             skipped,
             failures,
+            roots,
+            present,
         } = walk;
+        let news = News::default();
+        news.files(
+            items
+                .iter()
+                .filter(|item| item.metadata.kind == Kind::File)
+                .count() as u64,
+        );
         Ok(Self {
             id: random::bytes()?,
             states: vec![State::Open; items.len()],
@@ -249,6 +285,11 @@ impl TreeJob {
             failures,
             attempts: 0,
             would_send: Vec::new(),
+            removed: 0,
+            would_remove: Vec::new(),
+            roots,
+            present,
+            news: Arc::new(news),
             options,
         })
     }
@@ -257,6 +298,14 @@ impl TreeJob {
         self.states[number] = State::Failed;
         let shown = printable(self.items[number].local.as_os_str().as_bytes());
         self.failures.push((shown, why));
+    }
+
+    /// An item is stored.
+    fn stored(&mut self, number: usize) {
+        self.states[number] = State::Stored;
+        if self.items[number].metadata.kind == Kind::File {
+            self.news.stored(printable(&self.items[number].path));
+        }
     }
 
     /// The path on the server.
@@ -320,6 +369,8 @@ impl TreeJob {
             skipped: std::mem::take(&mut self.skipped),
             failures: std::mem::take(&mut self.failures),
             would_send: std::mem::take(&mut self.would_send),
+            removed: self.removed,
+            would_remove: std::mem::take(&mut self.would_remove),
             path_use: PathUse::default(),
             error,
         }

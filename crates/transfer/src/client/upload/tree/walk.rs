@@ -1,12 +1,13 @@
 //! Finds the files of a tree.
 
-use super::filter::Filter;
+use crate::client::filter::Filter;
 use crate::error::Error;
 use crate::file_sender::metadata_of;
 use crate::path::RemotePath;
 use crate::path::{RESERVED, printable};
 use crate::storage::stays_below;
 use crate::wire::{Kind, Metadata};
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,11 @@ pub(super) struct Walk {
     pub skipped: Vec<(String, String)>,
     /// What should be sent and cannot: the path and why.
     pub failures: Vec<(String, String)>,
+    /// The directories of the sources, by their path below the directory on the server; empty for
+    /// that directory itself.
+    pub roots: Vec<Vec<u8>>,
+    /// What the sources have, by its path there, whether it is sent or not.
+    pub present: HashSet<Vec<u8>>,
 }
 
 impl Walk {
@@ -65,6 +71,9 @@ impl Walk {
                 // `..` has no name.
                 (false, None) => Vec::new(),
             };
+            if metadata.is_dir() {
+                walk.roots.push(name.clone());
+            }
             let mut tree = Tree {
                 walk: &mut walk,
                 directory,
@@ -94,6 +103,8 @@ impl Tree<'_> {
     fn visit(&mut self, local: &Path, below: &Path, metadata: &fs::Metadata) {
         let shown = || printable(local.as_os_str().as_bytes());
         let is_top = below.as_os_str().is_empty();
+        let path = prefixed(&self.top, below.as_os_str().as_bytes());
+        self.walk.present.insert(path);
         if metadata.is_dir() {
             if !is_top && !self.filter.enters(below) {
                 return;

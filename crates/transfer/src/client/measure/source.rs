@@ -12,7 +12,7 @@ static ZEROS: [u8; PIECE] = [0; PIECE];
 
 /// What may leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Valve {
+pub(in crate::client) enum Valve {
     /// As much as the connection takes.
     Open,
     /// Data at this rate.

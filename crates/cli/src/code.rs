@@ -1,0 +1,153 @@
+//! `whimbrel send FILE` without a host, and `whimbrel get THREE-WORDS`.
+
+use crate::failure::BadInput;
+use crate::print;
+use crate::send::exit_code;
+use crate::send::show::{Show, ShowArgs};
+use crate::send::tree;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use whimbrel_study::sent::fetched_text;
+use whimbrel_transfer::{
+    ClientOptions, Code, Error, FetchOptions, OfferOptions, ServerAddress, Token, TreeOptions,
+    default_controller, fetch, offer,
+};
+
+/// Where the two ends of a code meet.
+#[derive(Debug, Clone, clap::Args)]
+pub struct MeetArgs {
+    /// With three words instead of a server: a server of `whimbrel serve --meet` at which both ends
+    /// meet if they are not on one network; it cannot read what it passes on
+    #[arg(long, value_name = "HOST", help_heading = "Three words")]
+    meet: Option<ServerAddress>,
+    /// Do not look for the other end on this network
+    #[arg(long, requires = "meet", help_heading = "Three words")]
+    no_lan: bool,
+}
+
+impl MeetArgs {
+    /// These are for three words.
+    pub fn refuse(&self) -> Result<(), BadInput> {
+        match self.meet {
+            Some(_) => Err(BadInput::new("--meet is for three words: leave HOST out")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is the same for everybody whom this end does not know yet.
+pub fn stranger() -> Result<ClientOptions, Error> {
+    let nowhere = ServerAddress {
+        host: String::new(),
+        port: 0,
+    };
+    Ok(ClientOptions::new(
+        nowhere,
+        Token::random()?,
+        default_controller(),
+    ))
+}
+
+/// The user pressed Ctrl-C.
+async fn stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    writeln!(io::stderr(), "error: {error}").ok();
+    ExitCode::from(exit_code(error))
+}
+
+/// Shows words and sends to whoever has them.
+pub fn send(
+    tree: TreeOptions,
+    meet: MeetArgs,
+    (as_json, shown): (bool, ShowArgs),
+    runtime: &tokio::runtime::Runtime,
+) -> anyhow::Result<ExitCode> {
+    for source in &tree.sources {
+        if let Err(error) = source.symlink_metadata() {
+            let text = format!("{}: cannot send: {error}", source.display());
+            return Err(BadInput::new(text).into());
+        }
+    }
+    let mut show = Show::new(shown, as_json);
+    let options = OfferOptions {
+        tree,
+        lan: !meet.no_lan,
+        meet: meet.meet.clone(),
+    };
+    let on_code = |code: &Code| {
+        let meet = meet
+            .meet
+            .map_or(String::new(), |meet| format!(" --meet {meet}"));
+        // Standard output is for JSON.
+        let text = format!("on the other machine:\n  whimbrel get {code}{meet}\n");
+        let _ = match as_json {
+            true => write!(io::stderr(), "{text}"),
+            false => write!(io::stdout(), "{text}"),
+        };
+    };
+    let report = runtime.block_on(offer(
+        options,
+        on_code,
+        |update| show.update(update),
+        stop(),
+    ));
+    show.end();
+    match report {
+        Ok(report) => {
+            if let Some(error) = &report.error {
+                writeln!(io::stderr(), "error: {error}").ok();
+            }
+            tree::show(&report, false, (as_json, shown))
+        }
+        Err(error) => Ok(failed(&error)),
+    }
+}
+
+/// Gets what is offered under these words.
+pub fn get(
+    code: Code,
+    directory: PathBuf,
+    overwrite: bool,
+    meet: MeetArgs,
+    (as_json, shown): (bool, ShowArgs),
+) -> anyhow::Result<ExitCode> {
+    let lan = !meet.no_lan;
+    let meet = match meet.meet {
+        Some(server) => Some(ClientOptions {
+            server,
+            ..stranger()?
+        }),
+        None => None,
+    };
+    let options = FetchOptions {
+        code,
+        directory,
+        overwrite,
+        meet,
+        lan,
+    };
+    let note = |text: String| {
+        if !shown.quiet {
+            writeln!(io::stderr(), "{text}").ok();
+        }
+    };
+    note("waiting for the sender; Ctrl-C stops".to_owned());
+    let runtime = crate::remote_files::runtime()?;
+    match runtime.block_on(fetch(options, note, stop())) {
+        Ok(fetched) if as_json => print::json_line(&serde_json::json!({
+            "files": fetched.files,
+            "bytes": fetched.bytes.get(),
+            "seconds": fetched.took.as_secs_f64(),
+            "outcome": "stored",
+        })),
+        Ok(_) if shown.quiet => Ok(ExitCode::SUCCESS),
+        Ok(fetched) => print::text(fetched_text(&fetched)),
+        Err(error) => Ok(failed(&error)),
+    }
+}

@@ -1,0 +1,81 @@
+//! A stream to the other end, over a server at which both meet.
+//!
+//! The server need not be trusted, so nothing is known of it but its address: it sees the public
+//! word, how much is sent, and packets that only the two ends can read. It may end the meeting, and
+//! has one guess at the words, as everybody on the way has.
+
+use crate::client::{ClientOptions, Dial, fingerprint_of};
+use crate::connection::{framing, parameters};
+use crate::error::Error;
+use crate::token::Token;
+use crate::wire::{Message, Reason, VERSION};
+use whimbrel_quic::Factory;
+use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream, SendStream};
+
+/// The stream of a meeting, or of an end that waits for the other one. Dropped, it ends.
+pub(super) struct Meeting {
+    pub send: SendStream,
+    pub receive: RecvStream,
+    server: String,
+    _connection: Connection,
+    _endpoint: Endpoint,
+}
+
+impl Meeting {
+    /// Waits as the sender at the server of `options`. `None` if somebody else with this public
+    /// word waits there.
+    pub async fn offer(options: &ClientOptions, place: u16) -> Result<Option<Self>, Error> {
+        let mut this = Self::open(options, place, true).await?;
+        match framing::read(&mut this.receive).await? {
+            Message::Queued { .. } => Ok(Some(this)),
+            Message::Refused(refusal) if refusal.reason == Reason::Exists => Ok(None),
+            other => Err(this.unexpected(other)),
+        }
+    }
+
+    /// Waits until the receiver is there.
+    pub async fn met(mut self) -> Result<Self, Error> {
+        match framing::read(&mut self.receive).await? {
+            Message::Met => Ok(self),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Joins the sender that waits with this public word.
+    pub async fn join(options: &ClientOptions, place: u16) -> Result<Self, Error> {
+        Self::open(options, place, false).await?.met().await
+    }
+
+    async fn open(options: &ClientOptions, place: u16, sender: bool) -> Result<Self, Error> {
+        let options = ClientOptions {
+            token: Token::random()?,
+            fingerprint: Some(fingerprint_of(options).await?),
+            known_hosts: None,
+            known_paths: None,
+            ..options.clone()
+        };
+        let factory = || Factory::for_endpoint(options.controller.clone());
+        let dial = Dial::new(&options, parameters::piping_client(options.idle));
+        let connected = dial.connect(factory).await?;
+        let request = Message::Meet {
+            version: VERSION,
+            place,
+            sender,
+        };
+        let (send, receive) = framing::request(&connected.connection, &request).await?;
+        Ok(Self {
+            send,
+            receive,
+            server: options.server.to_string(),
+            _connection: connected.connection,
+            _endpoint: connected.endpoint,
+        })
+    }
+
+    fn unexpected(&self, message: Message) -> Error {
+        match message {
+            Message::Refused(refusal) => Error::Code(format!("{}: {}", self.server, refusal.text)),
+            other => framing::unexpected(other),
+        }
+    }
+}

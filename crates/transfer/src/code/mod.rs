@@ -1,0 +1,31 @@
+//! Three words instead of keys: two people who can talk to each other send files without an account.
+//!
+//! | part | content |
+//! |---|---|
+//! | `words` | the words and what they are worth |
+//! | `pake` | how both ends prove that they have the same words |
+//! | `lan` | how they find each other on one network |
+//! | `meeting` | how they meet at a server that both reach |
+//! | `carried` | how datagrams travel over it |
+//! | `offer`, `fetch` | the two ends |
+//!
+//! The receiver is a server with a key of its own that lives as long as the transfer. Whoever
+//! connects first may prove once, with SPAKE2 (RFC 9382) inside the TLS session, that it has the
+//! words; the proofs are bound to that session (RFC 5705), so somebody in the middle of two sessions
+//! cannot pass them on. Both then know each other's keys, and the files travel as to any server. A
+//! server at which they meet sees the first word and what it carries, encrypted.
+
+mod carried;
+mod fetch;
+mod lan;
+mod meeting;
+mod offer;
+pub(crate) mod pake;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use fetch::{FetchOptions, Fetched, fetch};
+pub(crate) use offer::LIFETIME;
+pub use offer::{OfferOptions, offer};
+pub use words::Code;
