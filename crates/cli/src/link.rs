@@ -15,7 +15,9 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
-use whimbrel_link::{LinkError, LossLog, Options, PathSpec, Prepared, Program};
+use whimbrel_link::{
+    Capture, IntervalLog, LinkError, LossLog, Options, PathSpec, Prepared, Program,
+};
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
 use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
@@ -53,7 +55,9 @@ Examples:
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
+  whimbrel link --scenario net.toml --link radio,core --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
+  whimbrel link --rate 10Mbit/s --rtt 600ms --csv path.csv --pcap path.pcapng -- ./measure.sh
   whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
 )]
 pub struct LinkArgs {
@@ -68,10 +72,11 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     scenario: Option<PathBuf>,
-    /// Which link of the scenario [default: the only one that flows share]
+    /// Which link of the scenario, or several one behind the other from near to far: `radio,core`
+    /// [default: the only one that flows share]
     #[arg(
         long,
-        value_name = "NAME",
+        value_name = "NAME[,NAME]",
         requires = "scenario",
         help_heading = "Path"
     )]
@@ -145,6 +150,15 @@ pub struct LinkArgs {
     /// as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write rate, queue, waiting time and losses of each direction over time to a file as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Time between the lines of --csv, at least 100 ms
+    #[arg(long, value_name = "TIME", default_value = "1 s", requires = "csv")]
+    every: Duration,
+    /// Write each packet that an end sends or gets to a file as pcapng, with one clock for both ends
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// Write each UDP datagram that the path loses to a file as CSV, with the cause
     #[arg(long, value_name = "FILE", hide = true)]
     lost: Option<PathBuf>,
@@ -181,6 +195,12 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let json = args.json.as_deref().map(create).transpose()?;
     let lost = args.lost.as_deref().map(create).transpose()?;
     let lost = lost.map(|(file, path)| (Arc::new(LossLog::new(file)), path));
+    let csv = args.csv.as_deref().map(create).transpose()?;
+    let csv = csv.map(|(file, path)| (Arc::new(IntervalLog::new(file, args.every)), path));
+    let pcap = match args.pcap.as_deref().map(create).transpose()? {
+        Some((file, path)) => Some((Arc::new(Capture::new(file)?), path)),
+        None => None,
+    };
     let command = if args.command.is_empty() {
         shell(args.quiet)
     } else {
@@ -192,9 +212,15 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         ..Options::default()
     };
     let registered = register(congestion, &mut options)?;
-    if let Some((lost, _)) = &lost {
-        options.observers.push(Arc::clone(lost) as _);
-    }
+    options
+        .observers
+        .extend(lost.iter().map(|(lost, _)| Arc::clone(lost) as _));
+    options
+        .observers
+        .extend(csv.iter().map(|(csv, _)| Arc::clone(csv) as _));
+    options
+        .observers
+        .extend(pcap.iter().map(|(pcap, _)| Arc::clone(pcap) as _));
     let live = match args.watch {
         true => Some(watch::Live::open(watch::title(&command))?),
         false => None,
@@ -235,9 +261,13 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         }
         writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }
-    if let Some((lost, path)) = lost {
-        lost.finish()
-            .with_context(|| format!("{}", path.display()))?;
+    let ends = [
+        lost.map(|(lost, path)| (lost.finish(), path)),
+        csv.map(|(csv, path)| (csv.finish(), path)),
+        pcap.map(|(pcap, path)| (pcap.finish(), path)),
+    ];
+    for (result, path) in ends.into_iter().flatten() {
+        result.with_context(|| format!("{}", path.display()))?;
     }
     Ok(ExitCode::from(report.status))
 }
@@ -335,6 +365,7 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
     let mtu = Bytes::new(u64::from(whimbrel_link::MTU));
     let [forward, backward] = link.path(mtu)?;
     Ok(PathSpec {
+        hops: Vec::new(),
         forward,
         backward,
         wifi: args.wifi.as_ref().map(|wifi| wifi.value.clone()),

@@ -73,10 +73,14 @@ pub(crate) struct Direction<'a> {
     carrier: Carrier<'a>,
     side: Side,
     observer: Option<&'a dyn Observer>,
+    /// The same, if it wants to see each packet.
+    capture: Option<&'a dyn Observer>,
     held: Held,
     /// What is read at once, and what is written at once.
     bulk: Box<[u8]>,
     train: Train,
+    /// Further hops, each with the packets that it has served.
+    later: Vec<(Link, Held)>,
     lateness: LatenessMeter,
     report: DirectionReport,
 }
@@ -96,12 +100,23 @@ impl<'a> Direction<'a> {
             carrier,
             side,
             observer,
+            capture: observer.filter(|observer| observer.sees_packets()),
             held: Held::default(),
             bulk: vec![0; bulk::LARGEST].into(),
             train: Train::default(),
+            later: Vec::new(),
             lateness: LatenessMeter::new(),
             report: DirectionReport::default(),
         }
+    }
+
+    /// The same with further hops behind the first.
+    pub fn through(mut self, links: Vec<Link>) -> Self {
+        self.later = links
+            .into_iter()
+            .map(|link| (link, Held::default()))
+            .collect();
+        self
     }
 
     /// Runs until it is stopped.
@@ -112,6 +127,7 @@ impl<'a> Direction<'a> {
         let mut reported = Time::ZERO;
         while !stop.is_set() {
             self.fetch_departed();
+            self.pass_hops();
             self.write_due();
             if let Some(observer) = self.observer {
                 let now = self.clock.now();
@@ -126,6 +142,7 @@ impl<'a> Direction<'a> {
             }
         }
         (self.report.counters, _) = self.state(self.clock.now());
+        self.report.hops = self.later.iter().map(|(link, _)| link.counters()).collect();
         self.report.on_the_way = self.in_memory() as u64;
         self.report.lateness = self.lateness.result();
         self.report
@@ -133,6 +150,16 @@ impl<'a> Direction<'a> {
 
     /// The counters so far, and the packets that wait.
     fn state(&mut self, now: Time) -> (Counters, usize) {
+        let (mut counters, mut waiting) = self.first_state(now);
+        for (link, _) in &mut self.later {
+            waiting += link.backlog(now).packets as usize;
+            counters = after(counters, link.counters());
+        }
+        (counters, waiting)
+    }
+
+    /// The same of the first hop.
+    fn first_state(&mut self, now: Time) -> (Counters, usize) {
         match &mut self.carrier {
             Carrier::Own(link) => {
                 let waiting = link.backlog(now).packets;
@@ -150,11 +177,22 @@ impl<'a> Direction<'a> {
         let mut now = self.clock.now();
         let mut count = 0;
         while count < BATCH {
-            let Some(packet) = self.held.pop_due(now) else {
+            let last = self
+                .later
+                .last_mut()
+                .map_or(&mut self.held, |(_, held)| held);
+            let Some(packet) = last.pop_due(now) else {
                 return;
             };
+            let capture = |packet: &Packet| {
+                if let Some(capture) = self.capture {
+                    capture.arrived(now, self.side, packet.bytes());
+                }
+            };
+            capture(&packet);
             self.train.begin(packet);
-            while let Some(next) = self.held.pop_due_if(now, |next| self.train.takes(next)) {
+            while let Some(next) = last.pop_due_if(now, |next| self.train.takes(next)) {
+                capture(&next);
                 self.train.add(next);
             }
             self.train
@@ -210,10 +248,14 @@ impl<'a> Direction<'a> {
             Carrier::Managed(managed) => managed.len(),
             Carrier::Shared(station) => station.len(),
         };
-        self.held.len() + open
+        let later: usize = self.later.iter().map(|(_, held)| held.len()).sum();
+        self.held.len() + later + open
     }
 
     fn take(&mut self, buffer: Buffer, len: usize) {
+        if let Some(capture) = self.capture {
+            capture.sent(self.clock.now(), self.side, &buffer[..len]);
+        }
         if self.in_memory() >= MAX_HELD {
             self.report.out_of_memory += 1;
             self.held.recycle(buffer);
@@ -223,7 +265,7 @@ impl<'a> Direction<'a> {
             Carrier::Own(link) => {
                 let ect = ecn::is_capable(&buffer[..len]);
                 let fate = link.offer(self.clock.now(), len as u32, ect);
-                self.settle(fate, buffer, len);
+                self.settle(0, fate, buffer, len);
             }
             Carrier::Managed(managed) => {
                 let refused = managed.offer(buffer, len);
@@ -239,7 +281,7 @@ impl<'a> Direction<'a> {
     /// Drops a packet that a full queue refused, if it did.
     fn overflow(&mut self, refused: Option<Buffer>, len: usize) {
         if let Some(buffer) = refused {
-            self.settle(Fate::Dropped(DropCause::QueueOverflow), buffer, len);
+            self.settle(0, Fate::Dropped(DropCause::QueueOverflow), buffer, len);
         }
     }
 
@@ -261,12 +303,27 @@ impl<'a> Direction<'a> {
             Carrier::Managed(managed) => managed.next_departed(),
             Carrier::Shared(station) => station.next_departed(),
         } {
-            self.settle(fate, buffer, len);
+            self.settle(0, fate, buffer, len);
         }
     }
 
-    /// Holds a packet until it is due, or drops it.
-    fn settle(&mut self, fate: Fate, mut buffer: Buffer, len: usize) {
+    /// Offers packets that have arrived behind a hop to the next one, at the time of their arrival.
+    fn pass_hops(&mut self) {
+        let now = self.clock.now();
+        for hop in 0..self.later.len() {
+            while let Some(packet) = match hop {
+                0 => self.held.pop_due(now),
+                hop => self.later[hop - 1].1.pop_due(now),
+            } {
+                let ect = ecn::is_capable(packet.bytes());
+                let fate = self.later[hop].0.offer(packet.due, packet.len as u32, ect);
+                self.settle(hop + 1, fate, packet.buffer, packet.len);
+            }
+        }
+    }
+
+    /// Holds a packet until it is due behind a hop, or drops it.
+    fn settle(&mut self, hop: usize, fate: Fate, mut buffer: Buffer, len: usize) {
         match fate {
             Fate::Delivered {
                 at: due,
@@ -286,7 +343,11 @@ impl<'a> Direction<'a> {
                     self.observe(&buffer[..len], LossCause::Corrupted);
                     buffer[bit as usize / 8] ^= 0x80 >> (bit % 8);
                 }
-                self.held.push(Packet { due, buffer, len });
+                let held = match hop {
+                    0 => &mut self.held,
+                    hop => &mut self.later[hop - 1].1,
+                };
+                held.push(Packet { due, buffer, len });
             }
             fate => {
                 let cause = match fate {
@@ -309,7 +370,12 @@ impl<'a> Direction<'a> {
             Carrier::Managed(managed) => (managed.next(), None),
             Carrier::Shared(station) => (station.next(), Some(station.woken())),
         };
-        let next = [self.held.next_due(), event].into_iter().flatten().min();
+        let later = self.later.iter().filter_map(|(_, held)| held.next_due());
+        let next = [self.held.next_due(), event]
+            .into_iter()
+            .flatten()
+            .chain(later)
+            .min();
         if next.is_some_and(|next| next <= now) {
             return;
         }
@@ -322,5 +388,26 @@ impl<'a> Direction<'a> {
         ];
         // After an error (a signal), the loop checks everything again.
         let _ = ppoll(&mut fds, timeout, None);
+    }
+}
+
+/// What two hops one behind the other count together.
+fn after(first: Counters, then: Counters) -> Counters {
+    Counters {
+        offered: first.offered,
+        delivered: then.delivered,
+        delivered_bytes: then.delivered_bytes,
+        corrupted: first.corrupted + then.corrupted,
+        marked: first.marked + then.marked,
+        busy: first.busy.max(then.busy),
+        served_bytes: then.served_bytes,
+        waited: first.waited + then.waited,
+        longest_wait: first.longest_wait.max(then.longest_wait),
+        most_waiting: first.most_waiting.max(then.most_waiting),
+        queue_overflow: first.queue_overflow + then.queue_overflow,
+        early: first.early + then.early,
+        random: first.random + then.random,
+        outage: first.outage + then.outage,
+        contention: first.contention + then.contention,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{DirectionReport, Report};
 use serde_json::{Value, json};
+use whimbrel_net::Counters;
 use whimbrel_units::Duration;
 
 impl Report {
@@ -15,6 +16,18 @@ impl Report {
             "notes": self.notes,
         })
     }
+}
+
+/// A hop behind the first one.
+fn hop(c: &Counters) -> Value {
+    json!({
+        "offered": c.offered,
+        "delivered": c.delivered,
+        "dropped_queue": c.queue_overflow,
+        "lost_random": c.random,
+        "lost_outage": c.outage,
+        "mean_wait_s": c.waited.as_secs_f64() / c.admitted().max(1) as f64,
+    })
 }
 
 fn direction(d: &DirectionReport, elapsed: Duration) -> Value {
@@ -32,6 +45,7 @@ fn direction(d: &DirectionReport, elapsed: Duration) -> Value {
         },
         "corrupted": c.corrupted,
         "marked": c.marked,
+        "later_hops": d.hops.iter().map(hop).collect::<Vec<_>>(),
         "mean_rate_bps": d.mean_rate(elapsed).as_bits_per_sec(),
         "capacity_bytes": d.capacity.map(|b| b.get()),
         "utilisation": d.utilisation(),

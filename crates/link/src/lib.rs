@@ -18,6 +18,7 @@
 
 mod address;
 mod bulk;
+mod capture;
 mod clock;
 mod direction;
 mod ecn;
@@ -25,6 +26,7 @@ mod error;
 mod flow_queues;
 mod held;
 mod init;
+mod interval_log;
 mod job;
 mod json;
 mod loss_log;
@@ -43,7 +45,9 @@ mod waiting;
 mod wifi;
 
 pub use address::{FAR, NEAR};
+pub use capture::Capture;
 pub use error::LinkError;
+pub use interval_log::IntervalLog;
 pub use loss_log::LossLog;
 pub use lost_segments::LostSegments;
 pub use namespace::kernel_has;
@@ -68,6 +72,9 @@ pub struct PathSpec {
     /// If set, both directions share this channel, with the near end and the far end as its
     /// stations. The `service` of the directions is then not used.
     pub wifi: Option<WifiSpec>,
+    /// Further hops between `forward`'s link and the far end, in their order from near to far: each
+    /// with its forward and its backward direction.
+    pub hops: Vec<[LinkSpec; 2]>,
     /// Decides which packets are lost and corrupted, by their order in each direction. Arrival
     /// times depend on real time, so two runs are similar but not identical.
     pub seed: u64,

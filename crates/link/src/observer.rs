@@ -14,6 +14,21 @@ pub trait Observer: Debug + Send + Sync {
     /// threads, and wait for it.
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause);
 
+    /// Whether [`sent`](Self::sent) and [`arrived`](Self::arrived) do anything. Asked once.
+    fn sees_packets(&self) -> bool {
+        false
+    }
+
+    /// An end has sent this packet. By default does nothing.
+    fn sent(&self, at: Time, side: Side, packet: &[u8]) {
+        let _ = (at, side, packet);
+    }
+
+    /// The other end gets this packet. By default does nothing.
+    fn arrived(&self, at: Time, side: Side, packet: &[u8]) {
+        let _ = (at, side, packet);
+    }
+
     /// The counters of a direction so far, and the packets in its queue. Called about ten times a
     /// second while packets pass, from the thread of the direction. By default does nothing.
     fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
@@ -36,6 +51,22 @@ impl Observer for Observers {
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
         for observer in &self.0 {
             observer.lost(at, side, packet, cause);
+        }
+    }
+
+    fn sees_packets(&self) -> bool {
+        self.0.iter().any(|observer| observer.sees_packets())
+    }
+
+    fn sent(&self, at: Time, side: Side, packet: &[u8]) {
+        for observer in &self.0 {
+            observer.sent(at, side, packet);
+        }
+    }
+
+    fn arrived(&self, at: Time, side: Side, packet: &[u8]) {
+        for observer in &self.0 {
+            observer.arrived(at, side, packet);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct DirectionReport {
     /// Counters of the emulated link. A packet counts as delivered when its fate is known, before
     /// it arrives.
     pub counters: Counters,
+    /// Those of the hops behind the first one; the counters above are of all hops together.
+    pub hops: Vec<Counters>,
     /// What the link could have carried in the time; `None` without a limit. On Wi-Fi, in packets
     /// of [`MTU`](crate::MTU) with the other direction silent.
     pub capacity: Option<Bytes>,

@@ -152,6 +152,38 @@ fn emulate(
         .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
         .transpose()
         .map_err(LinkError::os("making an event"))?;
+    if !spec.hops.is_empty() && spec.wifi.is_some() {
+        let text = "a path of several hops has no Wi-Fi channel";
+        return Err(LinkError::Failed(text.to_owned()));
+    }
+    // From near to far, and from far to near.
+    let forward_links: Vec<&LinkSpec> = [&spec.forward]
+        .into_iter()
+        .chain(spec.hops.iter().map(|hop| &hop[0]))
+        .collect();
+    let mut backward_links: Vec<&LinkSpec> = [&spec.backward]
+        .into_iter()
+        .chain(spec.hops.iter().map(|hop| &hop[1]))
+        .collect();
+    backward_links.reverse();
+    let later = |links: &[&LinkSpec], seed: u64| {
+        let numbered = (1u64..).zip(&links[1..]);
+        let of = |(hop, link): (u64, &&LinkSpec)| {
+            // Each hop has losses of its own.
+            let seed = seed ^ hop.wrapping_mul(0x2545_f491_4f6c_dd1d);
+            match Managed::new(link, seed, clock) {
+                Some(_) => Err(LinkError::Failed(
+                    "only the first hop of a direction may have a managed queue".to_owned(),
+                )),
+                None => Ok(Link::new(link, seed)),
+            }
+        };
+        numbered.map(of).collect::<Result<Vec<_>, _>>()
+    };
+    let (later_forward, later_backward) = (
+        later(&forward_links, seeds[0])?,
+        later(&backward_links, seeds[1])?,
+    );
     let carrier = |side, link: &LinkSpec, seed| {
         if let Some(channel) = &channel {
             return Carrier::Shared(Station::new(channel, side, clock));
@@ -161,10 +193,12 @@ fn emulate(
             None => Carrier::Own(Box::new(Link::new(link, seed))),
         }
     };
-    let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
-    let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
-    let forward = Direction::new([near, far], clock, forward, Side::Forward, observer);
-    let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer);
+    let forward = carrier(Side::Forward, forward_links[0], seeds[0]);
+    let backward = carrier(Side::Reverse, backward_links[0], seeds[1]);
+    let forward =
+        Direction::new([near, far], clock, forward, Side::Forward, observer).through(later_forward);
+    let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer)
+        .through(later_backward);
     thread::scope(|scope| {
         // The threads must always be stopped, or the scope never ends.
         let threads =
@@ -181,8 +215,15 @@ fn emulate(
         forward.missed = namespace::missed(&ends.near);
         backward.missed = namespace::missed(&ends.far);
         let notes = dropped_note(ends).into_iter().collect();
-        forward.capacity = capacity(spec, &spec.forward, elapsed);
-        backward.capacity = capacity(spec, &spec.backward, elapsed);
+        // The slowest hop limits.
+        let least = |links: &[&LinkSpec]| {
+            links
+                .iter()
+                .filter_map(|link| capacity(spec, link, elapsed))
+                .min()
+        };
+        forward.capacity = least(&forward_links);
+        backward.capacity = least(&backward_links);
         Ok(Report {
             status,
             elapsed,

@@ -112,6 +112,7 @@ fn emulate(command: &[String]) -> ExitCode {
     let aqm = env::var("AQM").map_or(AqmSetting::None, |text| text.parse().expect("a setting"));
     let packet = Bytes::new(whimbrel_link::MTU.into());
     let spec = PathSpec {
+        hops: Vec::new(),
         forward: LinkSpec {
             loss,
             aqm: aqm

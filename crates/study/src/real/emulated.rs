@@ -10,12 +10,30 @@ use whimbrel_units::nearest;
 /// The suffix of the reverse direction's name in a network.
 const REVERSE: &str = " (reverse)";
 
-/// Both directions of a link of the scenario's first point: of the one called `name`, or of the
-/// only one that flows share.
+/// Both directions of links of the scenario's first point: of those called `names`, one behind the
+/// other from near to far with commas between them, or of the only one that flows share.
 ///
 /// # Errors
 /// If the scenario is wrong, or has no such link.
-pub fn path(text: &str, file: &Path, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
+pub fn path(text: &str, file: &Path, names: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
+    let mut names = names
+        .map(|names| names.split(',').map(str::trim))
+        .into_iter()
+        .flatten();
+    let mut path = hop(text, file, names.next(), seed)?;
+    for name in names {
+        let next = hop(text, file, Some(name), seed)?;
+        if path.wifi.is_some() || next.wifi.is_some() {
+            let text = format!("{}: a path of several links has no Wi-Fi", file.display());
+            return Err(BadInput::new(text).into());
+        }
+        path.hops.push([next.forward, next.backward]);
+    }
+    Ok(path)
+}
+
+/// One link as a path.
+fn hop(text: &str, file: &Path, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
     let scenario = Scenario::parse(text, file)?;
     let network = scenario.points().first().map(|point| point.network(seed));
     let (links, channels) = network
@@ -48,6 +66,7 @@ pub fn path(text: &str, file: &Path, name: Option<&str>, seed: u64) -> Result<Pa
             wifi: forward
                 .on_channel
                 .and_then(|on| channels.get(on.channel).cloned()),
+            hops: Vec::new(),
             seed,
         }),
         _ => {
@@ -169,6 +188,10 @@ route = ["own*", "down", "other"]
             wrong.ends_with("did you mean `down`; known: down, other"),
             "{wrong}"
         );
+        let both = path(TWO, Some("down, other"), 1).expect("two hops");
+        let second = path(TWO, Some("other"), 1).expect("a hop");
+        assert_eq!(both.hops, [[second.forward, second.backward]]);
+        assert!(path(TWO, Some("down,dawn"), 1).is_err());
         let one = TWO.replace(", \"other\"", "");
         assert!(path(&one, None, 1).is_ok());
     }

@@ -163,6 +163,7 @@ impl Trial {
     fn emulated(&self) -> Result<PathSpec, Error> {
         let [forward, backward] = self.simulated().links()?;
         Ok(PathSpec {
+            hops: Vec::new(),
             forward,
             backward,
             wifi: None,

@@ -186,6 +186,7 @@ fn is_ours_on_tcp(trial: &Trial) -> bool {
 /// Whether the system lets us make a path, and run `on_tcp` on the kernel's TCP; if not, why.
 fn allowed(on_tcp: Option<&Spec>) -> Result<Result<(), String>, Error> {
     let path = PathSpec {
+        hops: Vec::new(),
         forward: Default::default(),
         backward: Default::default(),
         wifi: None,

@@ -1,0 +1,150 @@
+//! Throughput, queue, delay and losses of each direction over time, as CSV.
+
+use crate::{LossCause, Observer};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::sync::{Mutex, PoisonError};
+use whimbrel_net::{Counters, Side};
+use whimbrel_units::{Duration, Time};
+
+/// The first line of the file.
+const HEADER: &str = "time_s,direction,offered_packets,delivered_bps,queue_packets,mean_wait_ms,\
+                      dropped_queue,dropped_early,lost_random,lost_outage,lost_contention,marked\n";
+
+/// Writes a line for each interval and direction to a file.
+#[derive(Debug)]
+pub struct IntervalLog {
+    length: Duration,
+    out: Mutex<Out>,
+}
+
+#[derive(Debug)]
+struct Out {
+    file: BufWriter<File>,
+    /// The first error; nothing is written after it.
+    failed: Option<io::Error>,
+    /// Of each direction, when its last line was written, and its counters then.
+    last: [(Time, Counters); 2],
+}
+
+impl IntervalLog {
+    /// Writes to this file, which is empty, a line each `length`: at least 100 ms, the time between
+    /// two reports of a path.
+    pub fn new(file: File, length: Duration) -> Self {
+        let mut out = Out {
+            file: BufWriter::new(file),
+            failed: None,
+            last: [(Time::ZERO, Counters::default()); 2],
+        };
+        out.write(HEADER);
+        let out = Mutex::new(out);
+        Self { length, out }
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// If it could not be written.
+    pub fn finish(&self) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        match out.failed.take() {
+            Some(error) => Err(error),
+            None => out.file.flush(),
+        }
+    }
+}
+
+impl Out {
+    fn write(&mut self, line: &str) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(line.as_bytes()).err();
+        }
+    }
+}
+
+impl Observer for IntervalLog {
+    fn lost(&self, _: Time, _: Side, _: &[u8], _: LossCause) {}
+
+    fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, before) = out.last[side as usize];
+        // Reports come a little late, not early.
+        if at.since(since) < self.length {
+            return;
+        }
+        out.last[side as usize] = (at, *counters);
+        let line = line(at, side, at.since(since), &before, counters, waiting);
+        out.write(&line);
+    }
+}
+
+fn line(
+    at: Time,
+    side: Side,
+    took: Duration,
+    before: &Counters,
+    now: &Counters,
+    waiting: usize,
+) -> String {
+    let direction = match side {
+        Side::Forward => "forward",
+        Side::Reverse => "backward",
+    };
+    let bits = (now.delivered_bytes.get() - before.delivered_bytes.get()) as f64 * 8.0;
+    let served = now.admitted() - before.admitted();
+    let waited = (now.waited - before.waited).as_secs_f64() * 1e3;
+    format!(
+        "{:.3},{direction},{},{:.0},{waiting},{:.3},{},{},{},{},{},{}\n",
+        at.since(Time::ZERO).as_secs_f64(),
+        now.offered - before.offered,
+        bits / took.as_secs_f64(),
+        waited / served.max(1) as f64,
+        now.queue_overflow - before.queue_overflow,
+        now.early - before.early,
+        now.random - before.random,
+        now.outage - before.outage,
+        now.contention - before.contention,
+        now.marked - before.marked,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_units::Bytes;
+
+    #[test]
+    fn a_line_has_what_an_interval_added() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let log = IntervalLog::new(file.reopen().expect("open"), Duration::from_millis(200));
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let counters = |n: u64| Counters {
+            offered: 10 * n,
+            delivered_bytes: Bytes::new(1000 * n),
+            waited: Duration::from_millis(45 * n),
+            queue_overflow: n,
+            ..Counters::default()
+        };
+        for (ms, n) in [(100, 1), (200, 2), (300, 3), (400, 4)] {
+            log.progress(at(ms), Side::Forward, &counters(n), 7);
+        }
+        log.progress(at(250), Side::Reverse, &counters(1), 0);
+        log.finish().expect("written");
+        let text = std::fs::read_to_string(file.path()).expect("read");
+        let mut lines = text.lines();
+        let columns = lines.next().expect("a header").split(',').count();
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert!(rows.iter().all(|row| row.len() == columns), "{text}");
+        // 2000 bytes in 200 ms; 18 packets waited 90 ms in all; two were dropped.
+        assert_eq!(
+            rows[0][..7],
+            ["0.200", "forward", "20", "80000", "7", "5.000", "2"]
+        );
+        assert_eq!(
+            rows[1][..7],
+            ["0.400", "forward", "20", "80000", "7", "5.000", "2"]
+        );
+        assert_eq!(rows[2][..4], ["0.250", "backward", "10", "32000"]);
+        assert_eq!(rows.len(), 3);
+    }
+}
