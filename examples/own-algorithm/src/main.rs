@@ -1,6 +1,6 @@
 //! `gentle`: Reno that gives up a quarter, not half, of its window after a loss.
-use whimbrel::cc::parts::{Aimd, IncreaseDecrease, Window, WindowController};
-use whimbrel::cc::registry::{Code, Entry};
+use whimbrel_cc::parts::{Aimd, IncreaseDecrease, Window, WindowController};
+use whimbrel_cc::registry::{Code, Entry};
 
 #[derive(Debug, Clone)]
 struct Gentle;
@@ -22,6 +22,36 @@ static GENTLE: Entry = Entry::new(
     |setup, _| Box::new(WindowController::new(setup, Aimd(Gentle))),
 );
 
+/// The whole command: `own-algorithm compare gentle cubic`, `own-algorithm send ...`.
+#[cfg(feature = "command")]
 fn main() -> std::process::ExitCode {
-    whimbrel::main_with(&[&GENTLE])
+    whimbrel_cli::main_with(&[&GENTLE])
+}
+
+/// Simulates a scenario file, or one bottleneck that `gentle` and `cubic` share.
+#[cfg(not(feature = "command"))]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    const SHARED: &str = "\
+        [link.bottleneck]\nrate = \"50 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
+        [[flow]]\ncontroller = \"gentle\"\nroute = [\"bottleneck\"]\n\
+        [[flow]]\ncontroller = \"cubic\"\nroute = [\"bottleneck\"]\n\
+        [run]\nduration = \"30 s\"\n";
+    whimbrel_cc::registry::add(&[&GENTLE])?;
+    let file = std::env::args().nth(1).unwrap_or_default();
+    let text = match file.is_empty() {
+        true => SHARED.to_owned(),
+        false => std::fs::read_to_string(&file)?,
+    };
+    let scenario = whimbrel_sim::scenario::Scenario::parse(&text, file.as_ref())?;
+    for (point, seed) in scenario
+        .points()
+        .iter()
+        .flat_map(|p| (1..=3).map(move |s| (p, s)))
+    {
+        for flow in whimbrel_sim::run(&point.network(seed)).flows {
+            let mbits = flow.delivered.get() as f64 * 8e-6 / flow.active.as_secs_f64();
+            println!("seed {seed}  {:<10} {mbits:6.2} Mbit/s", flow.name);
+        }
+    }
+    Ok(())
 }
