@@ -33,8 +33,11 @@ pub fn run(trials: Vec<Trial>, order: Order) -> anyhow::Result<Vec<Row>> {
         let new = || bars.add(bar(titles[i].clone(), size.get()));
         let bar = shown[i].get_or_insert_with(new);
         bar.set_position(stored.get());
-        if ended && !bar.is_finished() {
-            bar.finish();
+        match ended && !bar.is_finished() {
+            // The table says why nothing arrived.
+            true if stored.is_zero() => bar.finish_and_clear(),
+            true => bar.finish(),
+            false => {}
         }
         match stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),

@@ -4,6 +4,7 @@
 //! terminal.
 
 mod screen;
+mod silent;
 mod view;
 
 pub use screen::Screen;

@@ -112,6 +112,9 @@ pub fn page(
     })
 }
 
+/// An algorithm is near the highest goodput from this part of it on.
+const NEAR: f64 = 0.9;
+
 /// Which algorithm has the highest goodput of those that may share a network, in a sentence; empty
 /// with one algorithm.
 fn summary(rows: &[Row]) -> String {
@@ -139,27 +142,61 @@ fn summary(rows: &[Row]) -> String {
             .get(1)
             .map_or(String::new(), |row| format!(", then {}", of(row)));
         return format!(
-            "The highest goodput of {} {which}: {}{second}.",
+            "The highest goodput of {} {which}: {}{second}.{}",
             names.len(),
-            of(first)
+            of(first),
+            shortest_queue(&allowed)
         );
     }
+    format!(
+        "The highest goodput of {} {which} on {} paths: {}.{}",
+        names.len(),
+        bests.len(),
+        wins(&bests),
+        shortest_queue(&allowed)
+    )
+}
+
+/// How often each algorithm is among these rows: `a on 2, b on 1`.
+fn wins(rows: &[&Row]) -> String {
     let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
-    for best in &bests {
-        *wins.entry(best.controller.as_str()).or_default() += 1;
+    for row in rows {
+        *wins.entry(row.controller.as_str()).or_default() += 1;
     }
     let mut wins: Vec<(&str, usize)> = wins.into_iter().collect();
     wins.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-    let all: Vec<String> = wins
-        .iter()
-        .map(|(name, n)| format!("{name} on {n}"))
-        .collect();
-    format!(
-        "The highest goodput of {} {which} on {} paths: {}.",
-        names.len(),
-        bests.len(),
-        all.join(", ")
-    )
+    let all = wins.iter().map(|(name, n)| format!("{name} on {n}"));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// Which algorithm near the highest goodput keeps the shortest queue, in a sentence; empty without
+/// queues.
+fn shortest_queue(allowed: &[&Row]) -> String {
+    let wait = |row: &Row| row.queue_delay.as_ref().map(|wait| wait.mean);
+    let calmest = allowed
+        .chunk_by(|a, b| others(a) == others(b))
+        .filter_map(|path| {
+            let least = NEAR * path.first()?.goodput.mean;
+            let near = path.iter().filter(|row| row.goodput.mean >= least);
+            let waits = near.filter_map(|row| Some((*row, wait(row)?)));
+            waits.min_by(|a, b| a.1.total_cmp(&b.1))
+        });
+    let calmest: Vec<(&Row, f64)> = calmest.collect();
+    match &calmest[..] {
+        [] => String::new(),
+        [(row, wait)] => format!(
+            " Of those within 10 % of it, {} has the shortest queue ({:.1} ms).",
+            row.controller,
+            wait * 1e3
+        ),
+        several => {
+            let rows: Vec<&Row> = several.iter().map(|(row, _)| *row).collect();
+            format!(
+                " The shortest queue of those within 10 % of it: {}.",
+                wins(&rows)
+            )
+        }
+    }
 }
 
 /// Which algorithms are not drawn over time, in words; `None` if all are.

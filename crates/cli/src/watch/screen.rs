@@ -4,6 +4,7 @@
 //! command ends as it does without a view.
 
 use super::View;
+use super::silent::Silent;
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -14,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// The terminal of standard error while it shows views.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<File>>,
+    terminal: Terminal<Silent>,
     /// The state of standard input before; `None` if it is no terminal.
     before: Option<(OwnedFd, Termios)>,
 }
@@ -34,11 +35,11 @@ impl Screen {
         let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let before = quiet();
         let mut screen = Self {
-            terminal: Terminal::new(CrosstermBackend::new(out))?,
+            terminal: Terminal::new(Silent(CrosstermBackend::new(out)))?,
             before,
         };
         execute!(
-            screen.terminal.backend_mut(),
+            screen.terminal.backend_mut().0,
             terminal::EnterAlternateScreen,
             cursor::Hide
         )?;
@@ -57,7 +58,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let backend = self.terminal.backend_mut();
+        let backend = &mut self.terminal.backend_mut().0;
         let _ = execute!(backend, terminal::LeaveAlternateScreen, cursor::Show);
         if let Some((stdin, before)) = &self.before {
             let _ = tcsetattr(stdin, SetArg::TCSANOW, before);

@@ -36,7 +36,7 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
             id: "sequence".to_owned(),
             title: setting.titled("Data over time"),
             caption: format!(
-                "{} Lines: delivered to the application; dashed: sent, headers and \
+                "{} Lines: delivered to the application; dotted: sent, headers and \
                  retransmissions included. Marks are losses, where they are few.",
                 all.chosen
             ),

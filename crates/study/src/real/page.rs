@@ -1,7 +1,7 @@
 //! Real transfers beside the simulator as a page, with a figure for each algorithm.
 
 use super::Row;
-use super::text::{COMPARISON, columns, name, notes};
+use super::text::{COMPARISON, DOUBT, columns, name, notes};
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_report::page::{Column, Fact, Report, Section, Table};
@@ -23,11 +23,21 @@ pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Report {
         }
     }
     let named: Vec<(String, &Row)> = all.iter().map(|row| (name(row), row)).collect();
+    // Reasons for doubt come after the result.
+    let is_doubt = |note: &String| note.contains(DOUBT);
+    let (doubts, mut text): (Vec<_>, Vec<_>) = notes(&named).into_iter().partition(is_doubt);
+    let doubtful = all.iter().filter(|row| !row.warnings.is_empty()).count();
+    if doubtful > 0 {
+        text.push(format!(
+            "{doubtful} of {} measurements are doubtful; the reasons are at the end of the page.",
+            all.len()
+        ));
+    }
     let section = Section {
         id: "real".to_owned(),
         title: "Real transfers beside the simulator".to_owned(),
         group: String::new(),
-        text: notes(&named),
+        text,
         facts: Vec::new(),
         finding: None,
         tables: vec![Table {
@@ -45,8 +55,23 @@ pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Report {
         title: path.to_owned(),
         summary: summary(all),
         made,
-        sections: vec![section],
+        sections: [section].into_iter().chain(reasons(doubts)).collect(),
     }
+}
+
+/// Why some measurements are doubtful.
+fn reasons(doubts: Vec<String>) -> Option<Section> {
+    (!doubts.is_empty()).then(|| Section {
+        id: "doubts".to_owned(),
+        title: "Doubtful measurements".to_owned(),
+        group: String::new(),
+        text: doubts,
+        facts: Vec::new(),
+        finding: None,
+        tables: Vec::new(),
+        figures: Vec::new(),
+        sources: Vec::new(),
+    })
 }
 
 /// How near the simulator is to the real transfers.
@@ -107,7 +132,7 @@ fn figure(controller: &Spec, all: &[Row]) -> Figure {
         id: format!("real/{name}"),
         title: name,
         caption: "Data delivered since the start of the transfer and smoothed round-trip time: \
-                  real transfers (lines), and the simulator's median run (dashed)."
+                  real transfers (lines), and the simulator's median run (dotted)."
             .to_owned(),
         plot: Plot::Panels {
             x: Axis::new("time", "s"),

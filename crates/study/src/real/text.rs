@@ -120,6 +120,9 @@ pub fn name(row: &Row) -> String {
     format!("{} over {carrier}", row.trial.controller)
 }
 
+/// How a reason for doubt begins.
+pub const DOUBT: &str = "do not trust";
+
 /// What qualifies the numbers: each sentence once, with the names of the rows that it is about.
 pub fn notes(rows: &[(String, &Row)]) -> Vec<String> {
     let mut once: Vec<(String, Vec<&str>)> = Vec::new();
@@ -129,7 +132,7 @@ pub fn notes(rows: &[(String, &Row)]) -> Vec<String> {
     };
     for (name, row) in rows {
         for warning in &row.warnings {
-            add(format!("do not trust: {warning}"), name);
+            add(format!("{DOUBT}: {warning}"), name);
         }
         match &row.measured {
             Ok(_) => add("every copy is verified".to_owned(), name),
