@@ -2,10 +2,11 @@
 """`whimbrel send` beside scp and rsync over ssh on fast paths, in the same minutes.
 
     bench/fast_paths.py --whimbrel target/release/whimbrel [--path loopback|veth|1gbit] [--runs N]
+                        [--files N]
 
 Paths: loopback; two network namespaces with a virtual Ethernet of 1500 bytes and no limit
-(`veth`); the same behind a token bucket of 1 Gbit/s (`1gbit`). One file from and to /dev/shm. The
-programs take turns, so that what else the machine does meets all alike. The time is that of the
+(`veth`); the same behind a token bucket of 1 Gbit/s (`1gbit`). One file from and to /dev/shm, or
+with --files a tree of so many files of 4 KiB. The programs take turns, so that what else the machine does meets all alike. The time is that of the
 whole command: start, handshake, and for `whimbrel send` verification and flush. The CPU time is
 that of the whole machine meanwhile, kernel and both ends, so nothing else should run. Every copy
 is compared with its source. The last column is the ratio to scp of the same round, its median.
@@ -26,6 +27,7 @@ import time
 from pathlib import Path
 
 SSH_PORT, PORT = 2223, 4478
+SMALL = 4096
 NEAR, FAR = "10.78.0.1", "10.78.0.2"
 MOUNTS = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
 GROUPS = next((Path(mount[1]) for mount in MOUNTS if mount[2] == "cgroup2"), Path("/sys/fs/cgroup"))
@@ -79,15 +81,21 @@ PATHS = {"loopback": Loopback, "veth": Veth, "1gbit": lambda: Veth("1gbit")}
 class Bench:
     """The servers of one path, and the commands."""
 
-    def __init__(self, path, whimbrel, folder, size):
+    def __init__(self, path, whimbrel, folder, size, files):
         self.path, self.whimbrel, self.folder = path, whimbrel, folder
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config")}
         self.environment["XDG_STATE_HOME"] = str(folder / "state")
-        self.source, self.stored = folder / "file", folder / "in"
+        self.source, self.stored = folder / ("tree" if files else "file"), folder / "in"
+        self.is_tree = bool(files)
         self.stored.mkdir()
-        with open(self.source, "wb") as out:
-            for begin in range(0, size, 1 << 20):
-                out.write(os.urandom(min(1 << 20, size - begin)))
+        for number in range(files):
+            place = self.source / f"{number // 1000:03}"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{number:06}").write_bytes(os.urandom(SMALL))
+        if not files:
+            with open(self.source, "wb") as out:
+                for begin in range(0, size, 1 << 20):
+                    out.write(os.urandom(min(1 << 20, size - begin)))
         for key in ("host_key", "user_key"):
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
         shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
@@ -123,23 +131,31 @@ class Bench:
         ssh, host = f"ssh -F {self.folder}/ssh_config", self.path.host
         name, _, controller = program.partition(" ")
         if name == "scp":
-            return ("scp", "-q", "-F", f"{self.folder}/ssh_config", str(self.source),
+            return ("scp", "-rq", "-F", f"{self.folder}/ssh_config", str(self.source),
                     f"{host}:{self.stored}/")
         if name == "rsync":
-            return ("rsync", "-W", "-e", ssh, str(self.source), f"{host}:{self.stored}/")
+            return ("rsync", "-rtpW", "-e", ssh, str(self.source), f"{host}:{self.stored}/")
+        if name == "tar":
+            pack = f"tar -C {self.folder} -cf - {self.source.name}"
+            return ("sh", "-c", f"{pack} | {ssh} {host} tar -C {self.stored} -xf -")
         chosen = ("--controller", controller) if controller else ()
         return (self.whimbrel, "send", str(self.source), f"{host}:{PORT}", "--no-resume-rate",
                 "--json", *chosen)
 
     def measure(self, program):
         """Seconds and CPU seconds of one copy."""
-        copy = self.stored / "file"
-        copy.unlink(missing_ok=True)
+        copy = self.stored / self.source.name
+        shutil.rmtree(copy) if copy.is_dir() else copy.unlink(missing_ok=True)
         before, started = cpu_seconds(), time.monotonic()
         run(*self.path.near, *self.command(program), env=self.environment,
             preexec_fn=join_group, stdout=subprocess.DEVNULL)
         seconds, cpu = time.monotonic() - started, cpu_seconds() - before
-        if not filecmp.cmp(self.source, copy, shallow=False):
+        compare = ("diff", "-rq", str(self.source), str(copy))
+        if self.is_tree:
+            same = subprocess.run(compare, check=False).returncode == 0
+        else:
+            same = filecmp.cmp(self.source, copy, shallow=False)
+        if not same:
             sys.exit(f"fast_paths: {program} made another file")
         return seconds, cpu
 
@@ -160,10 +176,13 @@ def main():
     parser.add_argument("--path", choices=PATHS, action="append")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--size", type=int, default=1_000_000_000)
-    parser.add_argument("--program", action="append")
+    parser.add_argument("--files", type=int, default=0, help="a tree instead of a file")
+    parser.add_argument("--program", action="append", help="scp, rsync, tar, send [CONTROLLER]")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    programs = options.program or ["scp", "rsync", "send", "send cubic"]
+    usual = ["rsync", "tar"] if options.files else ["scp", "rsync"]
+    programs = options.program or [*usual, "send", "send cubic"]
+    options.size = options.files * SMALL or options.size
     whimbrel = os.path.abspath(options.whimbrel)
     for name in options.path or PATHS:
         folder = Path(f"/dev/shm/whimbrel-fast-paths-{os.getpid()}")
@@ -172,7 +191,7 @@ def main():
         GROUP.mkdir()
         rows = {program: [] for program in programs}
         try:
-            bench = Bench(path, whimbrel, folder, options.size)
+            bench = Bench(path, whimbrel, folder, options.size, options.files)
             try:
                 for _ in range(options.runs):
                     for program in programs:

@@ -33,12 +33,14 @@ impl Quantum {
         self.until.map_or(deadline, |until| until.max(deadline))
     }
 
-    /// noq has nothing more to send at `now`. `next`: its next deadline; `packet`: the size of a
-    /// full packet, bytes. If the deadline is that of the next packet at the pacing rate, packets
-    /// wait until there is a quantum of them.
-    pub fn on_blocked(
+    /// noq was asked for packets at `now`, and made `sent` bytes of them. `next`: its next deadline;
+    /// `packet`: the size of a full packet, bytes. If the deadline is that of the next packet at
+    /// the pacing rate, packets wait until there is a quantum of them. That also holds if noq made
+    /// a few: on a busy host each call takes so long that the rate permits some more.
+    pub fn after_transmit(
         &mut self,
         now: Instant,
+        sent: u64,
         next: Option<Instant>,
         metrics: &ControllerMetrics,
         packet: u64,
@@ -49,7 +51,7 @@ impl Quantum {
         else {
             return;
         };
-        if rate < FAST || quantum < 2 * packet {
+        if rate < FAST || quantum < 2 * packet || sent + packet > quantum {
             return;
         }
         let time = |bytes: u64| Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / rate);
@@ -78,7 +80,13 @@ mod tests {
         let (now, mut quantum) = (Instant::now(), Quantum::default());
         // A packet takes 12 us.
         let next = Some(now + Duration::from_micros(10));
-        quantum.on_blocked(now, next, &metrics(125_000_000, 61_500), PACKET);
+        let paced = metrics(125_000_000, 61_500);
+        quantum.after_transmit(now, 61_500, next, &paced, PACKET);
+        assert!(
+            !quantum.is_waiting(now),
+            "a whole one left, and another may follow"
+        );
+        quantum.after_transmit(now, 6 * PACKET, next, &paced, PACKET);
         let until = now + Duration::from_micros(480);
         assert!(quantum.is_waiting(now) && !quantum.is_waiting(until));
         assert_eq!(quantum.after(now), until);
@@ -102,7 +110,7 @@ mod tests {
             (soon, &unpaced),
         ];
         for (next, metrics) in cases {
-            quantum.on_blocked(now, next, metrics, PACKET);
+            quantum.after_transmit(now, 0, next, metrics, PACKET);
             assert!(!quantum.is_waiting(now));
         }
     }

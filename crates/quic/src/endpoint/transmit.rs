@@ -145,8 +145,8 @@ impl State {
         let transmit = self.proto.poll_transmit(now, max, buffer);
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
         let size = transmit.as_ref().map(|t| t.size);
-        if size.is_none() {
-            self.wait_for_quantum(now);
+        if size.is_none() || max > NonZeroUsize::MIN {
+            self.wait_for_quantum(now, size.unwrap_or(0));
         }
         self.feedback.after_transmit(now, size, queue_empty);
         if let Some(size) = size {
@@ -156,13 +156,14 @@ impl State {
         transmit
     }
 
-    /// noq has nothing to send now.
-    fn wait_for_quantum(&mut self, now: Instant) {
+    /// noq has no more to send now than these `sent` bytes, or as many as it was asked for.
+    fn wait_for_quantum(&mut self, now: Instant, sent: usize) {
         let packet = self.mtu() as u64;
         let next = self.proto.poll_timeout();
         if let Some(controller) = self.proto.congestion_state(PathId::ZERO) {
             let metrics = controller.metrics();
-            self.quantum.on_blocked(now, next, &metrics, packet);
+            self.quantum
+                .after_transmit(now, sent as u64, next, &metrics, packet);
         }
     }
 
