@@ -2,7 +2,7 @@
 
 use crate::failure::BadInput;
 use crate::print;
-use crate::send::exit_code;
+use crate::failure::exit_code;
 use crate::send::show::{Show, ShowArgs};
 use crate::send::tree;
 use std::io::{self, Write};

@@ -1,12 +1,18 @@
 //! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
 //! errors; success if the reader of a pipe has closed it.
 
-use crate::send::exit_code;
 use crate::words;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
 pub use whimbrel_study::BadInput;
+use whimbrel_transfer::Error;
 
+/// Exit status: the transfer failed.
+pub const FAILED: u8 = 1;
+/// Exit status: the server refused the file.
+pub const REFUSED: u8 = 3;
+/// Exit status: the server is unknown, or its fingerprint is wrong.
+pub const UNTRUSTED: u8 = 4;
 /// Exit status: stopped by Ctrl-C, 128 + SIGINT.
 pub const STOPPED: u8 = 130;
 
@@ -31,6 +37,18 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
             || of_study.is_some_and(whimbrel_study::Error::is_bad_input)
     };
     ExitCode::from(if error.chain().any(bad_input) { 2 } else { 1 })
+}
+
+/// The exit status of an error of a transfer.
+pub fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Refused(_) => REFUSED,
+        Error::UnknownServer { .. }
+        | Error::FingerprintMismatch { .. }
+        | Error::KeyExchange { .. } => UNTRUSTED,
+        Error::Stopped => STOPPED,
+        _ => FAILED,
+    }
 }
 
 /// Prints what is wrong with the arguments, or the help that they ask for, and returns the exit

@@ -1,6 +1,5 @@
 //! How a client reaches its server: `--transport`, `--require-pq`, `--no-resume-rate`.
 
-use crate::credentials::Credentials;
 pub use whimbrel_study::real::over_tcp as algorithm;
 use whimbrel_transfer::{AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice};
 
@@ -28,10 +27,9 @@ pub struct TransportArgs {
 }
 
 impl TransportArgs {
-    /// What is known of paths, unless it is not to be used.
-    pub fn known_paths(&self, credentials: &Credentials) -> Option<KnownPaths> {
-        let known = credentials.known_paths.clone();
-        known.filter(|_| !self.no_resume_rate)
+    /// What is `known` of paths, unless it is not to be used.
+    pub fn known_paths(&self, known: &Option<KnownPaths>) -> Option<KnownPaths> {
+        known.clone().filter(|_| !self.no_resume_rate)
     }
 
     /// Sets what these options say.

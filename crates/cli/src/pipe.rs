@@ -4,8 +4,8 @@ mod output;
 mod tunnel;
 
 use crate::credentials::{CredentialArgs, Credentials};
+use crate::failure::{REFUSED, UNTRUSTED, exit_code};
 use crate::over_tcp::{self, TransportArgs};
-use crate::send::{REFUSED, UNTRUSTED, exit_code};
 use anyhow::Context;
 use output::Output;
 use std::io::{self, IsTerminal, Write};
@@ -103,7 +103,7 @@ fn options(
     options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
-    options.known_paths = transport.known_paths(credentials);
+    options.known_paths = transport.known_paths(&credentials.known_paths);
     options
 }
 

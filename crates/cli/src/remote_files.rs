@@ -2,11 +2,10 @@
 
 use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
-use crate::failure::BadInput;
+use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
 use crate::send::bandwidth;
-use crate::send::exit_code;
 use crate::send::show::{Show, ShowArgs};
 use anyhow::Context;
 use std::io::{self, Write};

@@ -5,7 +5,7 @@ pub mod tree;
 
 use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
-use crate::failure::{BadInput, STOPPED};
+use crate::failure::{BadInput, FAILED, exit_code};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
 use crate::priority::priority;
@@ -21,7 +21,7 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_study::sent::{self, Sent};
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
-    ClientOptions, DEFAULT_CONTROLLER, DeleteOptions, Error, Filter, Measurement, Outcome,
+    ClientOptions, DEFAULT_CONTROLLER, DeleteOptions, Filter, Measurement, Outcome,
     QlogFolder, RemotePath, Report, Retry, SendOptions, SendSource, ServerAddress, TreeOptions,
     transfer,
 };
@@ -35,12 +35,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_FOR: Duration = Duration::from_secs(24 * 3600);
 /// What the user writes for standard input.
 const STDIN: &str = "-";
-/// Exit status: the transfer failed.
-const FAILED: u8 = 1;
-/// Exit status: the server refused the file.
-pub const REFUSED: u8 = 3;
-/// Exit status: the server is unknown, or its fingerprint is wrong.
-pub const UNTRUSTED: u8 = 4;
 
 /// Send files and directories to a server, over QUIC
 ///
@@ -331,18 +325,6 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
     Ok(ExitCode::from(code))
 }
 
-/// The exit status of an error.
-pub fn exit_code(error: &Error) -> u8 {
-    match error {
-        Error::Refused(_) => REFUSED,
-        Error::UnknownServer { .. }
-        | Error::FingerprintMismatch { .. }
-        | Error::KeyExchange { .. } => UNTRUSTED,
-        Error::Stopped => STOPPED,
-        _ => FAILED,
-    }
-}
-
 /// The server, and perhaps a path there.
 fn place(written: &OsStr) -> anyhow::Result<Location> {
     let text = written.to_string_lossy();
@@ -515,7 +497,7 @@ fn client(
     client.priority = args.priority.unwrap_or_default();
     client.fingerprint = credentials.fingerprint;
     client.known_hosts.clone_from(&credentials.known_hosts);
-    client.known_paths = args.transport.known_paths(credentials);
+    client.known_paths = args.transport.known_paths(&credentials.known_paths);
     client.qlog = match &args.qlog {
         Some(path) => Some(qlog_folder(path, args.qlog_limit, args.qlog_limit)?),
         None => None,

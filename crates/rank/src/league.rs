@@ -5,7 +5,7 @@
 //! score of a point, of a class and in all; the interval is Student's t over the seeds.
 
 use crate::library::Library;
-use crate::measure::Measures;
+use crate::measure::{Measures, Runs};
 use crate::point::{Class, MatrixPoint};
 use crate::score::{References, five_packets, kept, score};
 use std::collections::BTreeMap;
@@ -64,9 +64,6 @@ pub struct League {
     /// The algorithms, best first.
     pub table: Vec<Standing>,
 }
-
-/// The measures of each point and controller, in the order of the seeds.
-pub type Runs = BTreeMap<(String, String), Vec<Measures>>;
 
 impl League {
     /// The scores of `controllers` at the points of the library. `runs` has the measures of each

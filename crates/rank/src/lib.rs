@@ -16,7 +16,7 @@
 //! | `league` | scores of points, classes and all, with confidence intervals |
 //!
 //! The formulas are stated in [`score`], with the sources of their goals, and for readers in
-//! `docs/ranking-method.md`.
+//! `docs/ranking.md`.
 
 mod league;
 mod library;
@@ -26,8 +26,8 @@ mod point;
 pub mod score;
 mod windows;
 
-pub use league::{Cell, League, Runs, Standing};
+pub use league::{Cell, League, Standing};
 pub use library::{Library, LibraryError, Version};
-pub use measure::Measures;
+pub use measure::{Measures, Runs};
 pub use play::{Task, play};
-pub use point::{Aim, Class, MatrixPoint};
+pub use point::{Aim, BBR, CUBIC, Class, MatrixPoint};

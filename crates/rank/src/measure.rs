@@ -3,6 +3,7 @@
 use crate::point::{Aim, MatrixPoint};
 use crate::windows::Windows;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use whimbrel_sim::scenario::Point;
 use whimbrel_sim::{FlowOutcome, Network, Outcome, TcpSettings, jain};
 use whimbrel_units::Time;
@@ -13,6 +14,9 @@ const SPANS: u32 = 1000;
 const WINDOW: (f64, f64) = (5.0, 50.0);
 /// Windows in which shares are judged settled.
 const FINE_WINDOW: (f64, f64) = (1.0, 10.0);
+
+/// The measures of each point and controller, in the order of the seeds.
+pub type Runs = BTreeMap<(String, String), Vec<Measures>>;
 
 /// What one run showed. Rates are payload in bit/s, times in seconds, everything else fractions.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -19,6 +19,11 @@ use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_sim::scenario::{Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Written};
 use whimbrel_units::{Duration, Probability, Rate};
 
+/// The algorithm that others are compared with where CUBIC is the measure.
+pub const CUBIC: &str = "cubic";
+/// The other one.
+pub const BBR: &str = "bbr";
+
 /// Keys of every point.
 const KEYS: [&str; 6] = ["class", "claim", "flows", "score", "rtt", "goal"];
 /// Further keys of each kind of score.
@@ -332,12 +337,12 @@ impl MatrixPoint {
     pub fn references(&self) -> Vec<&str> {
         match self.aim {
             Aim::Fill { .. } => Vec::new(),
-            Aim::Own { .. } => vec![crate::score::CUBIC],
-            Aim::Completion { .. } => vec![crate::score::CUBIC, crate::score::BBR],
+            Aim::Own { .. } => vec![CUBIC],
+            Aim::Completion { .. } => vec![CUBIC, BBR],
             Aim::Share { .. } => {
-                let own = self.neighbour.as_deref().unwrap_or(crate::score::CUBIC);
+                let own = self.neighbour.as_deref().unwrap_or(CUBIC);
                 let mut all = vec![own];
-                all.extend((own != crate::score::CUBIC).then_some(crate::score::CUBIC));
+                all.extend((own != CUBIC).then_some(CUBIC));
                 all
             }
         }

@@ -24,14 +24,8 @@
 //! deliver beside as many flows of their own kind. The goal is CUBIC's value there, at most 1, less
 //! a fifth, which is about the spread of CUBIC's own value between seeds.
 
-use crate::league::Runs;
-use crate::measure::Measures;
-use crate::point::{Aim, MatrixPoint};
-
-/// The algorithm that others are compared with where CUBIC is the measure.
-pub const CUBIC: &str = "cubic";
-/// The other one.
-pub const BBR: &str = "bbr";
+use crate::measure::{Measures, Runs};
+use crate::point::{Aim, BBR, CUBIC, MatrixPoint};
 
 /// Bits of five packets.
 const FIVE_PACKETS: f64 = 5.0 * 12_000.0;

@@ -34,6 +34,7 @@ mod pdf;
 mod quantity;
 mod rows;
 mod saved;
+mod short_names;
 mod stat;
 pub mod style;
 mod svg;
@@ -53,10 +54,11 @@ pub use no_parquet::parquet;
 pub use pdf::Fonts;
 pub use rows::{Row, rows, rows_of};
 pub use saved::figures_of_page;
+pub use short_names::short_names;
 pub use stat::{Interval, Stat, decimals};
 pub use svg::{Print, svg, svg_for_print};
 pub use table::{
-    COLUMNS, cell, page_table, plain, plain_without, short_names, table, table_within, text_table,
+    COLUMNS, cell, page_table, plain, plain_without, table, table_within, text_table,
     text_table_without, wrapped,
 };
 

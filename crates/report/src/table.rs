@@ -3,6 +3,7 @@
 use crate::fit::{self, Column};
 use crate::page;
 use crate::rows::Row;
+use crate::short_names::short_names;
 use crate::stat::{Stat, decimals};
 use comfy_table::{
     Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
@@ -456,26 +457,6 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
 /// Whether every run counted the same: a deviation of zero says nothing.
 fn is_the_same_count(stat: &Stat) -> bool {
     stat.sd.is_none_or(|sd| sd == 0.0) && stat.mean.fract() == 0.0
-}
-
-/// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`),
-/// and the name of a flow for its count.
-pub fn short_names(keys: &[&str]) -> Vec<String> {
-    let last = |key: &str| {
-        let mut words = key.rsplit('.');
-        match (words.next(), words.next()) {
-            (Some("count"), Some(name)) if name != "flow" && name.parse::<usize>().is_err() => {
-                name.to_owned()
-            }
-            (last, _) => last.unwrap_or(key).to_owned(),
-        }
-    };
-    let name = |key: &&str| {
-        let short = last(key);
-        let unique = keys.iter().filter(|k| last(k) == short).count() == 1;
-        if unique { short } else { (*key).to_owned() }
-    };
-    keys.iter().map(name).collect()
 }
 
 /// A column for each swept key except the controller.

@@ -1,13 +1,13 @@
 //! A connection of a protocol stack from outside ([`Host`]) as a [`Flow`].
 
-use crate::engine::packet::{Flags, Packet};
-use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::in_flight::InFlight;
 use crate::measure::Delays;
 use crate::network::{Connection, Ecn, Host, HostState, Transmit};
 use crate::observe::{Content, End, RecoveryStage, State, What};
 use crate::outcome::{Distribution, FlowSample, HostOutcome, LossCounts};
+use crate::packet::{Flags, Packet};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -104,7 +104,7 @@ impl<S> Flow<S> for Hosted<'_> {
         self.connection.stop();
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, S>, place: PathEnd) -> Option<Time> {
         if !self.started {
             return None;
         }
@@ -120,7 +120,7 @@ impl<S> Flow<S> for Hosted<'_> {
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         let (now, end) = (context.now, place.end);
@@ -146,7 +146,7 @@ impl<S> Flow<S> for Hosted<'_> {
     }
 
     /// The checksum discards the packet.
-    fn on_corrupted(&mut self, _: &mut Context<'_, S>, _: Place, _: &Packet) -> Option<Time> {
+    fn on_corrupted(&mut self, _: &mut Context<'_, S>, _: PathEnd, _: &Packet) -> Option<Time> {
         None
     }
 
@@ -154,7 +154,7 @@ impl<S> Flow<S> for Hosted<'_> {
         self.in_flight.take(packet);
     }
 
-    fn deadline(&self, now: Time, place: Place) -> Option<Time> {
+    fn deadline(&self, now: Time, place: PathEnd) -> Option<Time> {
         self.due(now, place.end)
     }
 

@@ -1,6 +1,6 @@
 //! The messages of a flow that packets in flight carry.
 
-use crate::engine::packet::Packet;
+use crate::packet::Packet;
 
 /// The messages of packets in flight. A [`Packet`] has no room for one, so it carries its place
 /// here.

@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `scenario/`, `network` | scenario files; what they become for the engine |
 //! | `engine/` | events, links, lookahead, observation; it knows no protocol |
-//! | `flow/` | the interface of a flow, and the list of kinds |
+//! | `flow/`, `packet`, `end` | the interface between the engine and a flow |
+//! | `any_flow` | the list of the kinds of flows |
 //! | `tcp/`, `multipath/`, `aatp/`, `udp/`, `hosted` | the kinds of flows |
 //! | `streams/` | the data of a multipath connection: streams and messages |
 //! | `outcome`, `observe`, `path_capacity` | what a run reports, and what a path offers |
@@ -15,9 +16,11 @@
 //! | `seed`, `rtt`, `ranges`, `measure`, `counters` | parts that several of them use |
 
 mod aatp;
+mod any_flow;
 mod buckets;
 mod coarse_timer;
 mod counters;
+mod end;
 mod engine;
 mod flow;
 mod fnv;
@@ -28,6 +31,7 @@ mod multipath;
 mod network;
 pub mod observe;
 mod outcome;
+mod packet;
 mod path_capacity;
 #[cfg(test)]
 mod properties;

@@ -13,6 +13,7 @@
 //! the data of an end is byte 0. (A capture adds the initial sequence number, of which the SYN
 //! takes one.)
 
+pub use crate::end::End;
 use crate::network::LinkId;
 pub use crate::outcome::Truth;
 use std::ops::Range;
@@ -59,32 +60,6 @@ pub enum What {
     TakenBack(End),
     /// The state of a sender changed.
     State(State),
-}
-
-/// One end of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum End {
-    /// The end that opens the flow.
-    Near,
-    /// The end that answers.
-    Far,
-}
-
-impl End {
-    /// 0 for the near end, 1 for the far end.
-    #[inline]
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The opposite end.
-    #[inline]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Near => Self::Far,
-            Self::Far => Self::Near,
-        }
-    }
 }
 
 /// A packet.

@@ -1,7 +1,7 @@
 //! A set of segments as ranges: what a receiver holds beyond the first hole, and what a sender
 //! knows of it.
 
-use crate::engine::packet::Block;
+use crate::packet::Block;
 
 /// Disjoint ranges in order, no two of them adjacent.
 #[derive(Debug, Clone, Default)]

@@ -1,9 +1,8 @@
 //! Measures the path to a server before the advice.
 
 use super::AdviseArgs;
-use crate::failure::BadInput;
+use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::TransportArgs;
-use crate::send::exit_code;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;

@@ -5,7 +5,7 @@ use super::result::Judged;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::{self};
 use whimbrel_sim::Oracle;
-use whimbrel_sim::scenario::document::{Document, Node, Place, Table, Value};
+use whimbrel_sim::scenario::document::{Document, Node, Position, Table, Value};
 use whimbrel_sim::scenario::fields::{Fields, unknown};
 use whimbrel_sim::scenario::{Parameter, Point, Scenario, ScenarioError, Setting};
 use whimbrel_sim::sweep::{Job, Run};
@@ -241,7 +241,7 @@ impl Flows {
     /// sweeps.
     fn with(&self, document: &Document, spec: &Spec) -> Document {
         let mut document = document.clone();
-        let place = Place::named("--controllers");
+        let place = Position::named("--controllers");
         let node = |value| Node {
             place: place.clone(),
             value,

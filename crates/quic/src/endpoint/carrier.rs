@@ -6,7 +6,7 @@
 //! [`Carrier::poll_work`].
 
 use super::core::Arrival;
-use super::handle::EndpointShared;
+use super::shared::EndpointShared;
 use bytes::BytesMut;
 use std::fmt;
 use std::net::SocketAddr;

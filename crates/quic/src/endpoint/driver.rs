@@ -6,8 +6,8 @@
 //! application.
 
 use super::core::{Core, Deadline};
-use super::handle::EndpointShared;
 use super::obstacle::Obstacle;
+use super::shared::EndpointShared;
 use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
 use super::transmit::Outgoing;
 use super::watch::{self, Change, NetworkWatch};

@@ -8,8 +8,9 @@ use super::driver;
 use super::inbox::{Alarm, Inbox};
 use super::incoming::Incoming;
 use super::prepared::Prepared;
+use super::shared::{EndpointShared, Prepare};
 use super::socket::Socket;
-use super::waiters::{self, Topic};
+use super::waiters::Topic;
 use super::watch::NetworkWatch;
 use bytes::Bytes;
 use noq_proto::{ClientConfig, ConnectError, EndpointConfig, ServerConfig, VarInt};
@@ -17,11 +18,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::Waker;
-
-/// Makes the configuration of each connection that a server accepts.
-pub(crate) type Prepare = dyn Fn(SocketAddr) -> Prepared<Arc<ServerConfig>> + Send + Sync;
+use std::sync::Arc;
 
 /// What a server needs.
 pub struct Server {
@@ -67,60 +64,6 @@ impl fmt::Debug for Server {
 /// connections go on and no new ones are accepted.
 #[derive(Debug, Clone)]
 pub struct Endpoint(Arc<Owner>);
-
-/// What handles, connections' attempts and the driver share.
-pub(crate) struct EndpointShared {
-    core: Mutex<Core>,
-    pub inbox: Arc<Inbox>,
-    pub clock: Clock,
-    pub prepare: Option<Arc<Prepare>>,
-    local: Mutex<SocketAddr>,
-    /// A socket that the driver shall use from now on.
-    replacement: Mutex<Option<Socket>>,
-}
-
-impl EndpointShared {
-    /// A panic while the lock was held was contained, so poisoning is ignored.
-    pub fn lock(&self) -> MutexGuard<'_, Core> {
-        waiters::lock(&self.core)
-    }
-
-    /// The address of the socket; of an endpoint that the application carries, that of the peer.
-    pub fn local_addr(&self) -> SocketAddr {
-        *waiters::lock(&self.local)
-    }
-
-    /// The driver has moved to a socket with this address.
-    pub fn set_local_addr(&self, local: SocketAddr) {
-        *waiters::lock(&self.local) = local;
-    }
-
-    /// Takes the socket that shall replace the present one.
-    pub fn take_replacement(&self) -> Option<Socket> {
-        waiters::lock(&self.replacement).take()
-    }
-
-    /// Calls the core, then wakes the tasks that this concerns.
-    pub fn call<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
-        let (result, woken) = {
-            let mut core = self.lock();
-            let result = work(&mut core);
-            (result, core.take_woken())
-        };
-        woken.into_iter().for_each(Waker::wake);
-        result
-    }
-
-    async fn wait<T>(&self, topic: Topic, attempt: impl FnMut(&mut Core) -> Option<T>) -> T {
-        waiters::wait(&self.core, topic, attempt).await
-    }
-}
-
-impl fmt::Debug for EndpointShared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").finish_non_exhaustive()
-    }
-}
 
 #[derive(Debug)]
 struct Owner(Arc<EndpointShared>);
@@ -187,14 +130,8 @@ impl Endpoint {
         prepare: Option<Arc<Prepare>>,
         local: SocketAddr,
     ) -> Self {
-        Self(Arc::new(Owner(Arc::new(EndpointShared {
-            core: Mutex::new(core),
-            inbox,
-            clock,
-            prepare,
-            local: Mutex::new(local),
-            replacement: Mutex::new(None),
-        }))))
+        let shared = EndpointShared::new(core, inbox, clock, prepare, local);
+        Self(Arc::new(Owner(Arc::new(shared))))
     }
 
     /// What the driver needs.
@@ -247,7 +184,7 @@ impl Endpoint {
     /// # Errors
     /// None at present; the system reported it when the socket was opened.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(*self.local())
+        Ok(self.0.0.local_addr())
     }
 
     /// Number of connections, those that are being closed included.
@@ -263,8 +200,7 @@ impl Endpoint {
     /// If the system refuses the socket's options. The old socket then remains.
     pub fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
         let socket = Socket::new(socket)?;
-        *self.local() = socket.local_addr()?;
-        *waiters::lock(&self.0.0.replacement) = Some(socket);
+        self.0.0.replace(socket.local_addr()?, socket);
         self.0.0.inbox.alarm().ring();
         Ok(())
     }
@@ -277,9 +213,5 @@ impl Endpoint {
             core.network_changed(ipv6, segments);
         });
         self.0.0.inbox.alarm().ring();
-    }
-
-    fn local(&self) -> MutexGuard<'_, SocketAddr> {
-        waiters::lock(&self.0.0.local)
     }
 }

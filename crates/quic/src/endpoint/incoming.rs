@@ -1,8 +1,8 @@
 //! A client's attempt to connect.
 
 use super::connecting::Connecting;
-use super::handle::EndpointShared;
 use super::prepared::Prepared;
+use super::shared::EndpointShared;
 use noq_proto::{ConnectionError, ConnectionId, ServerConfig};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

@@ -51,6 +51,7 @@ mod receive_stream;
 #[cfg(test)]
 mod reordering_tests;
 mod send_stream;
+mod shared;
 mod socket;
 mod state;
 #[cfg(test)]

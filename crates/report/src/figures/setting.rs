@@ -1,6 +1,6 @@
 //! Runs that differ only in their controllers and seeds.
 
-use crate::table::short_names;
+use crate::short_names::short_names;
 use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;

@@ -3,7 +3,7 @@
 use super::setting::is_controller;
 use crate::figure::Axis;
 use crate::quantity::Quantity;
-use crate::table::short_names;
+use crate::short_names::short_names;
 use std::cmp::Reverse;
 use whimbrel_sim::scenario::{Parameter, ParameterValue};
 use whimbrel_sim::sweep::Run;

@@ -8,6 +8,7 @@
 mod beside;
 mod canvas;
 mod confusion;
+mod frame;
 mod heat;
 mod legend;
 mod looks;

@@ -3,8 +3,8 @@
 
 use super::Area;
 use super::canvas::{Anchor, Canvas, Font, LINE, Part, Stroke, fitted, of, text_width};
+use super::frame::{Frame, LABEL, NAMED, Ticks, named, vertical};
 use super::looks::Drawn;
-use super::panels::{Frame, LABEL, NAMED, Ticks, named, vertical};
 use super::scale::Range;
 use crate::figure::{Form, Panel, Series};
 use crate::thin::thin;

@@ -54,7 +54,7 @@ use std::ops::Range;
 use whimbrel_cc::Verdict;
 use whimbrel_sim::observe::{
     Content, Ecn, End, Event, Fate, Finding, Judged, Lost, Observer, Packet, RecoveryStage,
-    Segment, State, What,
+    Segment, SenderState, What,
 };
 use whimbrel_sim::{FlowSpec, Network, Traffic, run_observed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -158,7 +158,7 @@ struct Path {
     next: [u64; 2],
     /// Data of each end that arrived and has not been acknowledged.
     came: [Came; 2],
-    state: [Option<State>; 2],
+    state: [Option<SenderState>; 2],
 }
 
 /// Packets with data that arrived at the other end.
@@ -659,7 +659,7 @@ impl<W: Write> Log<W> {
     }
 
     /// Writes the changes of a sender's state.
-    fn state(&mut self, at: Time, path: usize, state: &State) -> io::Result<()> {
+    fn state(&mut self, at: Time, path: usize, state: &SenderState) -> io::Result<()> {
         let path_id = self.path_id(path);
         let before = self.paths[path].state[place(state.end)].replace(*state);
         let metrics = RecoveryMetricsUpdated {
@@ -716,7 +716,7 @@ pub(super) fn changed_to<T: PartialEq>(now: Option<T>, before: Option<T>) -> Opt
 
 /// The congestion state: qlog's `recovery`, or the controller's phase (`slow_start`,
 /// `congestion_avoidance`).
-fn stage(state: &State) -> String {
+fn stage(state: &SenderState) -> String {
     match state.stage {
         RecoveryStage::Open | RecoveryStage::StartedAgain => state.phase.replace(' ', "_"),
         RecoveryStage::Repair => "repair_without_reduction".to_owned(),

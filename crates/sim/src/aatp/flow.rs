@@ -2,11 +2,11 @@
 
 use super::wire::Message;
 use super::{Connection, Nodes};
-use crate::engine::packet::Packet;
-use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::observe::{Content, End, RecoveryStage, State, What};
 use crate::outcome::{AatpOutcome, Distribution, FlowSample, LossCounts};
+use crate::packet::Packet;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -19,7 +19,7 @@ impl Flow<Nodes> for Connection<'_> {
         self.source.stop();
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, Nodes>, place: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, Nodes>, place: PathEnd) -> Option<Time> {
         let end = place.end.index();
         let node = context.shared.node(self.spec.destination);
         self.on_due(context.now, end, node, context.out);
@@ -29,7 +29,7 @@ impl Flow<Nodes> for Connection<'_> {
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, Nodes>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         let (end, message) = (place.end.index(), self.messages.take(packet));
@@ -42,7 +42,7 @@ impl Flow<Nodes> for Connection<'_> {
     }
 
     /// The checksum of UDP discards the packet.
-    fn on_corrupted(&mut self, _: &mut Context<'_, Nodes>, _: Place, _: &Packet) -> Option<Time> {
+    fn on_corrupted(&mut self, _: &mut Context<'_, Nodes>, _: PathEnd, _: &Packet) -> Option<Time> {
         None
     }
 
@@ -52,7 +52,7 @@ impl Flow<Nodes> for Connection<'_> {
         }
     }
 
-    fn deadline(&self, _: Time, place: Place) -> Option<Time> {
+    fn deadline(&self, _: Time, place: PathEnd) -> Option<Time> {
         self.due(place.end.index())
     }
 

@@ -21,27 +21,23 @@ mod source;
 mod wire;
 
 pub(crate) use node::Nodes;
+pub(crate) use wire::payload;
 
-use crate::engine::packet::Packet;
 use crate::in_flight::InFlight;
 use crate::network::{AatpFlow, Network};
 use crate::observe::State;
 use crate::outcome::LossCounts;
+use crate::packet::Packet;
 use crate::seed::Stream;
 use node::Node;
 use outbox::Outbox;
 use sink::Sink;
 use source::Source;
-use whimbrel_units::{Bytes, Time};
+use whimbrel_units::Time;
 use wire::Message;
 
 /// The minimum size of a full packet on the wire.
 pub(crate) const MIN_PACKET: u64 = wire::MIN_PACKET as u64;
-
-/// The payload of a full packet of this size on the wire, at least [`MIN_PACKET`].
-pub(crate) fn payload(packet: Bytes) -> Bytes {
-    Bytes::new(packet.get() - u64::from(wire::DATA_HEADER))
-}
 
 /// Both ends of a connection.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! How an end sends a message.
 
 use super::wire::{IP_AND_UDP, Message};
-use crate::engine::packet::{Flags, Packet};
 use crate::in_flight::InFlight;
+use crate::packet::{Flags, Packet};
 use whimbrel_units::Time;
 
 /// Collects what an end sends: packets, and the messages that they carry.

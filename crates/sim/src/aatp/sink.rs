@@ -14,8 +14,8 @@ use super::parts::parts;
 use super::wire::{
     AckOf, Data, ENDLESS, MAX_PARTS, Message, Open, Sack, Train, TrainReport, gaps_that_fit,
 };
-use crate::engine::packet::{Block, Flags};
 use crate::measure::Delays;
+use crate::packet::{Block, Flags};
 use crate::ranges::Ranges;
 use std::collections::VecDeque;
 use whimbrel_cc::burst_transport::trains::TRAINS;

@@ -36,7 +36,7 @@ use bytes::BufMut;
 use whimbrel_cc::burst_transport::{BurstPacket, Granted};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::{Share, Spans};
-use whimbrel_units::{Duration, Rate};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// IPv4 and UDP headers.
 pub(super) const IP_AND_UDP: u32 = 28;
@@ -55,6 +55,11 @@ const VERSION: u8 = 1;
 /// A SACK without gaps, after the header.
 const SACK: u32 = 77;
 const GAP: u32 = 8;
+
+/// The payload of a full packet of this size on the wire, at least [`MIN_PACKET`].
+pub(crate) fn payload(packet: Bytes) -> Bytes {
+    Bytes::new(packet.get() - u64::from(DATA_HEADER))
+}
 
 /// How many gaps fit into a SACK of at most this size on the wire.
 pub(super) fn gaps_that_fit(packet: u32) -> usize {

@@ -18,9 +18,9 @@
 
 use super::pipe::Pipe;
 use super::routes::{directions, lanes};
+use crate::end::End;
 use crate::flow::interface::EndBehavior;
 use crate::network::{LinkId, Network};
-use crate::observe::End;
 
 /// Which links and ends are called ahead of time.
 pub(super) struct Lookahead {

@@ -10,13 +10,13 @@
 //! A packet has no room for a number. It is recognized by what does not change on the way. Packets
 //! that are equal in all of that left at the same time, and are interchangeable.
 
-use super::packet::{Flags, Packet};
 use super::routes::{Lane, lanes};
 use super::time_queue::TimeQueue;
-use crate::flow::dispatch::AnyFlow;
+use crate::any_flow::AnyFlow;
 use crate::flow::interface::Flow;
 use crate::network::Network;
 use crate::observe::{self, Ecn, Event, Fate, Observer, What};
+use crate::packet::{Flags, Packet};
 use std::collections::HashMap;
 use whimbrel_units::{Bytes, Time};
 

@@ -1,8 +1,8 @@
 //! A link with the packets that are on it.
 
-use super::packet::{Flags, Packet};
 use super::polled_link::PolledSide;
 use crate::network::NamedLink;
+use crate::packet::{Flags, Packet};
 use whimbrel_net::{Counters, DropCause, Fate, Link, Ring};
 use whimbrel_units::Time;
 

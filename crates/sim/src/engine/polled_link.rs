@@ -1,8 +1,8 @@
 //! Links that are polled for departures: when a packet leaves depends on what happens later. They
 //! are Wi-Fi channels with their two stations, and links whose queue CoDel or FQ-CoDel manages.
 
-use super::packet::{Flags, Packet};
 use crate::network::{LinkId, NamedLink, Network, OnChannel};
+use crate::packet::{Flags, Packet};
 use crate::seed::Stream;
 use std::collections::VecDeque;
 use whimbrel_net::{

@@ -3,9 +3,8 @@
 //! A lane is one route of a flow. Lane `i` is the first route of flow `i`. The further routes of
 //! flows with several have the numbers after those, flow by flow.
 
-use super::lookahead::Lookahead;
-use super::packet::{Flags, Packet};
 use crate::network::{LinkId, Network, Route};
+use crate::packet::{Flags, Packet};
 
 /// The number of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,15 +102,16 @@ impl Routes {
         Self { steps, row }
     }
 
-    /// Marks what may be computed ahead.
-    pub fn look_ahead(&mut self, lookahead: &Lookahead) {
+    /// Marks what may be computed ahead: the `links` that are entered early, and the `ends` that
+    /// receive early, two for each lane (near, far).
+    pub fn look_ahead(&mut self, links: &[bool], ends: &[bool]) {
         for (direction, row) in self.steps.chunks_mut(self.row).enumerate() {
             // The directions of a lane are forward, which the far end receives, and backward.
-            let end = lookahead.ends[direction ^ 1];
+            let end = ends[direction ^ 1];
             for step in row {
                 let ahead = match *step {
                     Self::END => end,
-                    link => lookahead.links[link as usize],
+                    link => links[link as usize],
                 };
                 *step |= if ahead { Self::AHEAD } else { 0 };
             }

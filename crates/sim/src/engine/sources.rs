@@ -1,8 +1,8 @@
 //! The sources of events of a run, and their slots in the calendar.
 
 use super::routes::LaneId;
+use crate::end::End;
 use crate::network::LinkId;
-use crate::observe::End;
 
 /// A source of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

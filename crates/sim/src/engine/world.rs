@@ -4,17 +4,17 @@
 use super::calendar::Calendar;
 use super::lookahead::Lookahead;
 use super::observation::{Observe, Observed, Unobserved};
-use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
 use super::routes::{Ahead, Lane, LaneId, Routes, Row, lanes};
 use super::sources::{EndId, Source, Sources};
 use super::time_queue::TimeQueue;
-use crate::flow::dispatch::{AnyFlow, Shared};
-use crate::flow::interface::{Context, Flow, Place};
+use crate::any_flow::{AnyFlow, Shared};
+use crate::flow::interface::{Context, Flow, PathEnd};
 use crate::network::{FlowSpec, LinkId, Network};
 use crate::observe::{self, End, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
+use crate::packet::{Flags, Packet};
 use crate::seed::Stream;
 use std::ops::Range;
 use whimbrel_net::{DropCause, Fate};
@@ -140,7 +140,7 @@ impl<'a, O: Observe> World<'a, O> {
             None => {
                 let behavior = |index: usize, end| world.flows[index].flow.behavior(end);
                 let lookahead = Lookahead::new(network, &world.pipes, behavior);
-                world.routes.look_ahead(&lookahead);
+                world.routes.look_ahead(&lookahead.links, &lookahead.ends);
             }
             Some(interval) => {
                 world.set(Source::Sampler, Some(Time::ZERO + interval));
@@ -396,7 +396,7 @@ impl<'a, O: Observe> World<'a, O> {
         };
         let arrival = entry
             .flow
-            .on_arrival(&mut context, Place { path, end }, packet);
+            .on_arrival(&mut context, PathEnd { path, end }, packet);
         let several = !entry.more_lanes.is_empty();
         let timer = EndId::new(LaneId::of(packet), end);
         if arrival.due < self.scheduled[timer.index()] {
@@ -427,7 +427,7 @@ impl<'a, O: Observe> World<'a, O> {
             shared: &mut self.shared,
         };
         let flow = &mut self.flows[index].flow;
-        let due = flow.on_corrupted(&mut context, Place { path, end }, packet);
+        let due = flow.on_corrupted(&mut context, PathEnd { path, end }, packet);
         self.reschedule(EndId::new(LaneId::of(packet), end), due);
         self.send(at, index, sent);
     }
@@ -510,7 +510,7 @@ impl<'a, O: Observe> World<'a, O> {
     fn reschedule_paths(&mut self, index: usize, at: Time) {
         let lanes = std::iter::once(index).chain(self.flows[index].more_lanes.clone());
         for (path, lane) in lanes.enumerate() {
-            let place = Place {
+            let place = PathEnd {
                 path,
                 end: End::Near,
             };
@@ -541,7 +541,7 @@ impl<'a, O: Observe> World<'a, O> {
         if stops {
             entry.flow.stop();
         }
-        let mut due = entry.flow.on_timer(&mut context, Place { path, end });
+        let mut due = entry.flow.on_timer(&mut context, PathEnd { path, end });
         if stops {
             entry.stop = None;
         } else if first {

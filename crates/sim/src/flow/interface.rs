@@ -5,9 +5,9 @@
 //! packets that leave into the [`Context`].
 
 use super::report::{Ended, Report};
-use crate::engine::packet::Packet;
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
+use crate::packet::Packet;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -23,7 +23,7 @@ pub(crate) struct Context<'a, S> {
 
 /// One end of one path of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PathEnd {
     /// Index of the path, which is the index of its route.
     pub path: usize,
     /// The end.
@@ -41,7 +41,7 @@ pub(crate) struct Arrival {
 }
 
 /// What an end does besides receiving packets. It decides whether the engine may deliver a packet
-/// to it ahead of time; see [`lookahead`](crate::engine::lookahead).
+/// to it ahead of time (`engine/lookahead.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndBehavior {
     /// It acts on timers of its own, or shares state with another end.
@@ -61,13 +61,13 @@ pub(crate) trait Flow<S> {
     fn stop(&mut self);
 
     /// A timer of an end is due, or was moved: timers are lazy. Returns when the next one is due.
-    fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time>;
+    fn on_timer(&mut self, context: &mut Context<'_, S>, place: PathEnd) -> Option<Time>;
 
     /// A packet reached an end intact.
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival;
 
@@ -75,7 +75,7 @@ pub(crate) trait Flow<S> {
     fn on_corrupted(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Option<Time>;
 
@@ -84,7 +84,7 @@ pub(crate) trait Flow<S> {
     fn note_loss(&mut self, path: usize, packet: &Packet, cause: DropCause);
 
     /// When the next timer of an end is due.
-    fn deadline(&self, now: Time, place: Place) -> Option<Time>;
+    fn deadline(&self, now: Time, place: PathEnd) -> Option<Time>;
 
     /// What an end does besides receiving packets.
     fn behavior(&self, end: End) -> EndBehavior;

@@ -1,11 +1,11 @@
 //! A multipath connection as a [`Flow`].
 
 use super::{Connection, report};
-use crate::engine::packet::{Flags, Packet};
-use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
 use crate::flow::report::{Ended, Report};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
+use crate::packet::{Flags, Packet};
 use crate::tcp::Trace;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -19,7 +19,7 @@ impl<S> Flow<S> for Connection<'_> {
         self.data.stop();
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, S>, place: PathEnd) -> Option<Time> {
         let (now, end) = (context.now, place.end.index());
         self.on_due(now, place.path, end, context.out);
         self.due(now, place.path, end)
@@ -28,7 +28,7 @@ impl<S> Flow<S> for Connection<'_> {
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, S>,
-        Place { path, end }: Place,
+        PathEnd { path, end }: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         let (now, out) = (context.now, &mut *context.out);
@@ -48,7 +48,7 @@ impl<S> Flow<S> for Connection<'_> {
     fn on_corrupted(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Option<Time> {
         let (now, end) = (context.now, place.end.index());
@@ -62,7 +62,7 @@ impl<S> Flow<S> for Connection<'_> {
         }
     }
 
-    fn deadline(&self, now: Time, place: Place) -> Option<Time> {
+    fn deadline(&self, now: Time, place: PathEnd) -> Option<Time> {
         self.due(now, place.path, place.end.index())
     }
 

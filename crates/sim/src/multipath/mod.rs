@@ -35,8 +35,8 @@ mod flow;
 mod path;
 mod report;
 
-use crate::engine::packet::{Flags, Packet};
 use crate::network::{Network, TcpFlow};
+use crate::packet::{Flags, Packet};
 use crate::seed::Stream;
 use crate::streams::Data;
 use crate::tcp::{Endpoint, Mapping, Sender, if_finite};

@@ -1,7 +1,7 @@
 //! Flows that a protocol stack from outside carries: the engine moves its datagrams over the links
 //! of the run and calls it when its timers are due.
 
-use crate::observe::End;
+use crate::end::End;
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 

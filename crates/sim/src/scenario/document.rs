@@ -1,6 +1,7 @@
 //! TOML with positions: every key and value has its file and line, so that errors can name them.
 
 use super::ScenarioError;
+pub use super::position::Position;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,37 +63,11 @@ impl Document {
     }
 }
 
-/// The place of a value or key. Shown as `scenario.toml:7`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    source: Arc<str>,
-    line: Option<usize>,
-}
-
-impl Place {
-    /// A place without lines: an option of the command line.
-    pub fn named(name: &str) -> Self {
-        Self {
-            source: name.into(),
-            line: None,
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}", self.source),
-            None => f.write_str(&self.source),
-        }
-    }
-}
-
 /// A value and its place.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// The place of the value.
-    pub place: Place,
+    pub place: Position,
     /// The value.
     pub value: Value,
 }
@@ -120,7 +95,7 @@ impl Value {
     /// A list of values without places.
     pub fn list(items: impl Iterator<Item = Self>) -> Self {
         let node = |value| Node {
-            place: Place::default(),
+            place: Position::default(),
             value,
         };
         Self::List(items.map(node).collect())
@@ -129,7 +104,7 @@ impl Value {
     /// A table of values without places.
     pub fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         let mut table = Table::default();
-        let place = Place::default();
+        let place = Position::default();
         for (key, value) in entries {
             let node = Node {
                 place: place.clone(),
@@ -216,7 +191,7 @@ pub struct Entry {
     /// The key.
     pub key: String,
     /// The place of the key.
-    pub place: Place,
+    pub place: Position,
     /// The value.
     pub node: Node,
 }
@@ -236,7 +211,7 @@ impl Table {
     }
 
     /// Sets a key. `place` is the place of a key that is added.
-    pub fn set(&mut self, key: &str, place: &Place, node: Node) {
+    pub fn set(&mut self, key: &str, place: &Position, node: Node) {
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => entry.node = node,
             None => self.entries.push(Entry {
@@ -249,7 +224,7 @@ impl Table {
 }
 
 /// Parses a value of `--set`: as TOML if it is valid TOML, else as a plain string.
-pub(super) fn loose_value(text: &str, place: &Place) -> Node {
+pub(super) fn loose_value(text: &str, place: &Position) -> Node {
     let source = Source::new(text, place.source.clone());
     let mut node = match DeValue::parse(text) {
         Ok(value) => source.node(&value),
@@ -302,9 +277,9 @@ impl Source {
         }
     }
 
-    fn place(&self, byte: usize) -> Place {
+    fn place(&self, byte: usize) -> Position {
         let line = self.lines.partition_point(|begin| *begin <= byte);
-        Place {
+        Position {
             source: Arc::clone(&self.name),
             line: Some(line),
         }

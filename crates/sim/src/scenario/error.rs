@@ -1,6 +1,6 @@
 //! The error of a scenario file: where it is, and what is wrong.
 
-use super::document::Place;
+use super::position::Position;
 use std::fmt::{self, Display};
 
 /// What is wrong with a scenario. Shown as `scenario.toml:7: link.L: unknown key ...`.
@@ -13,14 +13,14 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     /// An error about `key`, whose value was written at `place`.
-    pub fn new(place: &Place, key: &str, why: impl Display) -> Self {
+    pub fn new(place: &Position, key: &str, why: impl Display) -> Self {
         Self::at(Some(place), key, why)
     }
 
     /// An error about `key`, which is a flag or an argument without a `place`.
-    pub(super) fn at(place: Option<&Place>, key: &str, why: impl Display) -> Self {
+    pub(super) fn at(place: Option<&Position>, key: &str, why: impl Display) -> Self {
         Self {
-            place: place.map(Place::to_string).unwrap_or_default(),
+            place: place.map(Position::to_string).unwrap_or_default(),
             key: key.to_owned(),
             why: why.to_string(),
         }

@@ -2,7 +2,7 @@
 //! nearest right word.
 
 use super::ScenarioError;
-use super::document::{Node, Place, Table, Value};
+use super::document::{Node, Position, Table, Value};
 use super::written::{Span, Written};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use whimbrel_units::{nearest, nearest_few};
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     table: &'a Table,
-    place: &'a Place,
+    place: &'a Position,
     path: String,
 }
 
@@ -157,9 +157,14 @@ impl<'a> Field<'a> {
         ScenarioError::new(&self.node.place, &self.path, why)
     }
 
-    /// The node itself.
-    pub(super) fn node(&self) -> &'a Node {
-        self.node
+    /// Where it was written.
+    pub fn span(&self) -> Span {
+        Span::new(&self.node.place, &self.path)
+    }
+
+    /// A value that was read from this field.
+    pub fn written<T>(&self, value: T) -> Written<T> {
+        Written::at(self.span(), value, self.node.value.clone())
     }
 
     /// Its name in errors.

@@ -3,7 +3,6 @@
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::kind::{Kind, SHARED_KEYS};
-use super::limits::MAX_FLOWS;
 use super::link::Link;
 use super::route::{FlowRoute, Hop, one_route, several_routes};
 use super::settings::{self, Settings};
@@ -14,6 +13,8 @@ use crate::network::{Messages, OnOff, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
+/// Maximum number of flows of one run, over all `[[flow]]`.
+pub(super) const MAX_FLOWS: u64 = 100_000;
 /// Maximum number of segments of one flow: sequence numbers compare within half their space
 /// (RFC 9293 section 3.4).
 pub(super) const MAX_SEGMENTS: u64 = 1 << 31;

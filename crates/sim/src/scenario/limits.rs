@@ -1,16 +1,15 @@
 //! Limits on the size of a run, so that a typing error in a scenario does not exhaust the memory.
 
 use super::ScenarioError;
-use super::resolved::Resolved;
+use super::flow::MAX_FLOWS;
 use super::resolved_flow::ResolvedFlow;
 use super::resolved_link::{ResolvedDirection, ResolvedLink};
 use super::route::{FlowRoute, Hop};
+use super::run::Run;
 use super::written::Span;
 use crate::engine::world::longest_run;
 use whimbrel_net::ServiceSpec;
 
-/// Maximum number of flows of one run, over all `[[flow]]`.
-pub(super) const MAX_FLOWS: u64 = 100_000;
 /// Maximum number of directed links of one run, including copies.
 const MAX_LINKS: u64 = 1_000_000;
 /// Maximum number of steps of schedules, outages and drops on all links of one run.
@@ -23,10 +22,12 @@ const MAX_MESSAGES: u64 = 10_000_000;
 const MAX_SAMPLES: u64 = 20_000_000;
 
 /// Checks one point of a scenario. `whole` is where it was written.
-pub(super) fn check(point: &Resolved, whole: &Span) -> Result<(), ScenarioError> {
-    let Resolved {
-        links, flows, run, ..
-    } = point;
+pub(super) fn check(
+    links: &[ResolvedLink],
+    flows: &[ResolvedFlow],
+    run: &Run,
+    whole: &Span,
+) -> Result<(), ScenarioError> {
     let duration = run.duration.value;
     let count: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
     if count == 0 {

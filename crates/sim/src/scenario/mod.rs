@@ -99,7 +99,6 @@
 //! or a point of the matrix of `whimbrel rank`, is a scenario too.
 
 mod aqm;
-mod axis;
 mod capacity;
 mod cellular;
 mod destination;
@@ -114,12 +113,16 @@ mod limits;
 mod link;
 mod loss;
 mod low_orbit;
+mod parameter;
 mod points;
+mod position;
 pub mod presets;
 mod print;
+mod read;
 mod resolved;
 mod resolved_flow;
 mod resolved_link;
+mod resolved_streams;
 mod route;
 mod run;
 mod service;
@@ -134,32 +137,29 @@ mod wireless;
 mod with;
 mod written;
 
-pub use axis::Axis;
 pub use error::ScenarioError;
 pub use flow::{Data, DrawnTime, Flow, Sends};
 pub use generated::Generator;
 pub use kind::Kind;
 pub use link::{Direction, Link, constant_rate, half_of};
 pub use loss::{DrawnOutages, Loss};
-pub use points::{Parameter, ParameterValue, Setting};
+pub use parameter::{Parameter, ParameterValue};
+pub use points::Setting;
 pub use route::{FlowRoute, Hop};
 pub use run::Run;
 pub use settings::Settings;
-pub use spec::ScenarioSpec;
+pub use spec::{Axis, ScenarioSpec};
 pub use traces::{Traces, recorded_text};
 pub use with::With;
 pub use written::{Span, Written};
 
 use crate::network::{Network, Oracle, Traffic};
-use document::{Document, Value};
-use fields::{Field, Fields};
+use document::Document;
+use fields::Fields;
 use resolved::Resolved;
 use resolved_flow::ResolvedFlow;
 use std::path::Path;
 use whimbrel_units::{Duration, Rate};
-
-/// The error for a scenario without flows.
-const NO_FLOWS: &str = "no flows: write e.g. [[flow]] with `route = [\"L\"]`";
 
 /// The tables of a file. The last two are read by others.
 const ROOT_KEYS: [&str; 7] = [
@@ -223,7 +223,7 @@ impl Scenario {
         root.only(&ROOT_KEYS)?;
         // Before the sweep, which would blame its own line.
         if let Some(flow) = root.get("flow") {
-            one_bracket(&flow)?;
+            read::one_bracket(&flow)?;
         }
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
@@ -232,7 +232,7 @@ impl Scenario {
         let mut all = Points::new(root.span());
         for combination in points::combinations(&document.root, &axes) {
             let (parameters, tree) = combination?;
-            all.add(parameters, &spec::read(&tree, &mut traces)?)?;
+            all.add(parameters, &read::read(&tree, &mut traces)?)?;
         }
         Ok(Self {
             points: all.points,
@@ -247,7 +247,7 @@ impl Scenario {
     /// points of the sweep are checked.
     pub fn new(spec: &ScenarioSpec) -> Result<Self, ScenarioError> {
         let mut all = Points::new(spec.span.clone());
-        for (parameters, point) in axis::combinations(spec)? {
+        for (parameters, point) in spec::combinations(spec)? {
             all.add(parameters, &point)?;
         }
         Ok(Self {
@@ -381,13 +381,5 @@ impl Point {
     /// The run with this seed.
     pub fn network(&self, seed: u64) -> Network {
         self.resolved.network(seed)
-    }
-}
-
-/// Refuses `[flow]`.
-fn one_bracket(flow: &Field<'_>) -> Result<(), ScenarioError> {
-    match flow.value() {
-        Value::Table(_) => Err(flow.fail("flows are a list: write [[flow]] with double brackets")),
-        _ => Ok(()),
     }
 }

@@ -2,14 +2,11 @@
 //! they pass the same checks.
 
 use super::ScenarioError;
-use super::document::{Node, Place, Table, Value, dotted_key, loose_value};
+use super::document::{Node, Position, Table, Value, dotted_key, loose_value};
 use super::fields::{Fields, unknown};
+use super::parameter::{Parameter, ParameterValue, choices, too_many};
 use super::{destination, kind, link, run, settings};
-use std::fmt;
 use std::str::FromStr;
-
-/// Maximum number of points of a sweep.
-const MAX_POINTS: usize = 100_000;
 
 /// A value given on the command line: `link.L.loss=2 %`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,50 +33,6 @@ impl FromStr for Setting {
     }
 }
 
-/// One swept value of a point.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
-    /// As written in `[sweep]`: `link.L.loss`.
-    pub key: String,
-    /// Its value at this point.
-    pub value: ParameterValue,
-}
-
-/// A swept value. Shown as written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ParameterValue {
-    /// A string, or a list or table as TOML text.
-    Text(String),
-    /// An integer.
-    Integer(i64),
-    /// A floating-point number.
-    Float(f64),
-    /// A Boolean.
-    Switch(bool),
-}
-
-impl fmt::Display for ParameterValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => f.pad(text),
-            Self::Integer(n) => n.fmt(f),
-            Self::Float(n) => n.fmt(f),
-            Self::Switch(on) => on.fmt(f),
-        }
-    }
-}
-
-impl From<&Value> for ParameterValue {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Integer(n) => Self::Integer(*n),
-            Value::Float(n) => Self::Float(*n),
-            Value::Switch(on) => Self::Switch(*on),
-            other => Self::Text(other.to_string()),
-        }
-    }
-}
-
 /// One key of `[sweep]`.
 #[derive(Debug, Clone)]
 pub(super) struct KeyValues {
@@ -90,7 +43,7 @@ pub(super) struct KeyValues {
 /// Puts the settings of the command line into the tree. A setting removes its key from the sweep.
 pub(super) fn set_all(root: &mut Node, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
-        let place = Place::named(&format!("--set {}={}", setting.key, setting.value));
+        let place = Position::named(&format!("--set {}={}", setting.key, setting.value));
         let node = loose_value(&setting.value, &place);
         if let Value::Table(table) = &mut root.value
             && let Some(Value::Table(sweep)) = table.get_mut("sweep").map(|node| &mut node.value)
@@ -155,28 +108,10 @@ pub(super) fn combinations<'a>(
     })
 }
 
-/// All combinations of one index below each length; the last one varies fastest.
-pub(super) fn choices(lengths: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
-    let total: usize = lengths.iter().product();
-    (0..total).map(move |index| {
-        let mut rest = total;
-        let choose = |length: &usize| {
-            rest /= length;
-            index / rest % length
-        };
-        lengths.iter().map(choose).collect()
-    })
-}
-
-/// The error of a sweep with too many points, if it has.
-pub(super) fn too_many(points: usize) -> Option<String> {
-    (points > MAX_POINTS).then(|| format!("the sweep has more than {MAX_POINTS} points"))
-}
-
 /// Sets `key` in the tree: `link.L.loss`, `destination.NODE.gamma`, `run.recovery`,
 /// `flow.controller` for all flows that can have it, `flow.0.controller` or `flow.NAME.controller`
 /// for one.
-fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), ScenarioError> {
+fn put(root: &mut Node, key: &str, node: Node, place: &Position) -> Result<(), ScenarioError> {
     let fail = |why: String| ScenarioError::new(place, key, why);
     let path = dotted_key(key).ok_or_else(|| {
         fail(format!(
@@ -228,7 +163,7 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
     }
 }
 
-fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
+fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Position) -> Result<(), String> {
     let Some(Value::List(flows)) = root.get_mut("flow").map(|node| &mut node.value) else {
         return Err("no [[flow]] is defined".to_owned());
     };
@@ -283,11 +218,6 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
     descend(flow, rest, node, place)
 }
 
-/// Whether `flow.WORD` is a key of all flows rather than the name of one.
-pub(super) fn is_flow_key(word: &str) -> bool {
-    kind::keys().contains(&word)
-}
-
 /// Whether a flow of this kind can have this key.
 fn applies(flow: &Table, key: &str) -> bool {
     let written = flow.get("kind").map(|kind| kind.value.to_string());
@@ -311,7 +241,7 @@ fn table_at<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Table> {
 }
 
 /// Sets the value at `path` below `table`, creating missing tables.
-fn descend(table: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
+fn descend(table: &mut Table, path: &[&str], node: Node, place: &Position) -> Result<(), String> {
     let (first, rest) = path.split_first().ok_or("a key is missing")?;
     if rest.is_empty() {
         table.set(first, place, node);

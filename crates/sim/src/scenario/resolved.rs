@@ -45,7 +45,7 @@ impl Resolved {
             destinations: spec.destinations.clone(),
             run: run.clone(),
         };
-        limits::check(&resolved, &spec.span)?;
+        limits::check(&resolved.links, &resolved.flows, run, &spec.span)?;
         resolved.fit_queues()?;
         Ok(resolved)
     }

@@ -1,11 +1,9 @@
 //! Flows with their transports, checked, ready to be copied into runs.
 
 use super::ScenarioError;
-use super::flow::{Data, DrawnTime, Flow, MAX_SEGMENTS, Sends, usual_destination};
-use super::kind::Kind;
-use super::limits::MAX_FLOWS;
+use super::flow::{Data, DrawnTime, Flow, MAX_FLOWS, MAX_SEGMENTS, Sends, usual_destination};
+use super::kind::{self, Kind};
 use super::link::Link;
-use super::points;
 use super::route::{FlowRoute, Hop};
 use super::run::Run;
 use super::written::Written;
@@ -88,7 +86,7 @@ pub(super) fn resolve(
         let Some(name) = flow.name.as_deref() else {
             continue;
         };
-        let key = points::is_flow_key(name);
+        let key = kind::keys().contains(&name);
         if name.is_empty() || key || name.parse::<usize>().is_ok() {
             return Err(flow.fail(format!(
                 "`{name}` is not a valid flow name: a sweep would read it as a key"

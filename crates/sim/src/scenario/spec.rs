@@ -1,16 +1,16 @@
 //! What a scenario says, as types. A file is one way to write it; flags and arguments are others.
 
 use super::ScenarioError;
-use super::axis::Axis;
-use super::document::{Document, Node};
-use super::fields::Fields;
-use super::flow::{self, Flow};
-use super::link::{self, Link};
-use super::run::{self, Run};
+use super::document::Value;
+use super::flow::Flow;
+use super::link::Link;
+use super::parameter::{Parameter, ParameterValue, choices, too_many};
+use super::run::Run;
 use super::traces::Traces;
 use super::written::{Span, Written};
-use super::{NO_FLOWS, destination, one_bracket};
 use crate::network::Destination;
+use std::fmt;
+use std::sync::Arc;
 use whimbrel_cc::Spec;
 
 /// A scenario as types.
@@ -51,64 +51,100 @@ impl ScenarioSpec {
             data.controller = controller.clone();
         }
     }
-
-    /// Reads one file without its sweep.
-    ///
-    /// # Errors
-    /// The first mistake, with file, line, key and the nearest right word.
-    pub fn read(document: &Document) -> Result<Self, ScenarioError> {
-        let mut traces = Traces::of(document);
-        let mut spec = read(&document.root, &mut traces)?;
-        spec.traces = traces.digest();
-        Ok(spec)
-    }
 }
 
-/// Reads one point's tree.
-pub(super) fn read(tree: &Node, traces: &mut Traces) -> Result<ScenarioSpec, ScenarioError> {
-    let root = Fields::new(tree, "")?;
-    let run = run::read(&root)?;
-    let mut links = Vec::new();
-    if let Some(all) = root.get("link") {
-        for (name, field) in all.fields()?.all() {
-            if name.is_empty() || name.ends_with('*') {
-                return Err(field.fail(
-                    "the name of a link must not be empty or end in `*`, which marks per-flow \
-                     copies",
-                ));
+/// One dimension of a sweep: a key, its values, and what each sets.
+#[derive(Clone)]
+pub struct Axis {
+    key: String,
+    values: Vec<Choice>,
+}
+
+/// One value of an axis.
+#[derive(Clone)]
+struct Choice {
+    parameter: Parameter,
+    source: Value,
+    set: Arc<dyn Fn(&mut ScenarioSpec) + Send + Sync>,
+}
+
+impl Axis {
+    /// Sweeps these values. `key` is the name of the values in results, as in `[sweep]` of a file:
+    /// `link.L.rate`; `set` puts one into the scenario.
+    pub fn new<T: Clone + Send + Sync + 'static>(
+        key: &str,
+        values: &[Written<T>],
+        set: impl Fn(&mut ScenarioSpec, Written<T>) + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let choice = |value: &Written<T>| {
+            let (value, set) = (value.clone(), set.clone());
+            Choice {
+                parameter: Parameter {
+                    key: key.to_owned(),
+                    value: value.parameter(),
+                },
+                source: value.source().clone(),
+                set: Arc::new(move |spec| set(spec, value.clone())),
             }
-            links.push(link::read(name, &field, traces)?);
+        };
+        Self {
+            key: key.to_owned(),
+            values: values.iter().map(choice).collect(),
         }
     }
-    let flows = read_flows(&root, &links, &run)?;
-    Ok(ScenarioSpec {
-        destinations: destination::read(&root, &flows)?,
-        links,
-        flows,
-        run,
-        sweep: Vec::new(),
-        traces: 0,
-        span: root.span(),
-    })
+
+    /// In results its values have another name and are written otherwise, one text for each value:
+    /// what the user gave, if the scenario has something that follows from it.
+    pub fn shown_as(mut self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
+        for (choice, text) in self.values.iter_mut().zip(texts) {
+            choice.parameter = Parameter {
+                key: name.to_owned(),
+                value: ParameterValue::Text(text),
+            };
+        }
+        self
+    }
+
+    /// The name of its values in a scenario file.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Its values, as a list of a scenario file.
+    pub(super) fn source(&self) -> Value {
+        Value::list(self.values.iter().map(|choice| choice.source.clone()))
+    }
 }
 
-fn read_flows(root: &Fields<'_>, links: &[Link], run: &Run) -> Result<Vec<Flow>, ScenarioError> {
-    let written = root.get("flow").ok_or_else(|| root.fail(NO_FLOWS))?;
-    one_bracket(&written)?;
-    let written = written.list()?;
-    if written.is_empty() {
-        return Err(root.fail(NO_FLOWS));
+impl fmt::Debug for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.key, self.source())
     }
-    let mut flows: Vec<Flow> = Vec::new();
-    for (index, field) in written.iter().enumerate() {
-        // Errors name a flow as a key of [sweep] does.
-        let path = if written.len() == 1 {
-            "flow".to_owned()
-        } else {
-            format!("flow.{index}")
-        };
-        let fields = field.named(&path).fields()?;
-        flows.push(flow::read(&fields, links, run.settings)?);
+}
+
+/// The combinations of all values of a sweep, each with its scenario; the last axis varies fastest.
+pub(super) fn combinations(
+    spec: &ScenarioSpec,
+) -> Result<impl Iterator<Item = (Vec<Parameter>, ScenarioSpec)> + '_, ScenarioError> {
+    let lengths: Vec<usize> = spec.sweep.iter().map(|axis| axis.values.len()).collect();
+    let points = lengths
+        .iter()
+        .fold(1_usize, |n, length| n.saturating_mul(*length));
+    if let Some(why) = too_many(points) {
+        return Err(spec.span.fail(why));
     }
-    Ok(flows)
+    let base = ScenarioSpec {
+        sweep: Vec::new(),
+        ..spec.clone()
+    };
+    Ok(choices(lengths).map(move |chosen| {
+        let mut point = base.clone();
+        let mut parameters = Vec::with_capacity(chosen.len());
+        for (axis, choice) in spec.sweep.iter().zip(chosen) {
+            let choice = &axis.values[choice];
+            (choice.set)(&mut point);
+            parameters.push(choice.parameter.clone());
+        }
+        (parameters, point)
+    }))
 }

@@ -1,9 +1,9 @@
 //! Values with the place where they were written, so that a later check can name it.
 
 use super::ScenarioError;
-use super::document::{Place, Value};
-use super::fields::Field;
-use super::points::ParameterValue;
+use super::document::Value;
+use super::parameter::ParameterValue;
+use super::position::Position;
 use std::fmt::Display;
 use std::str::FromStr;
 use whimbrel_net::{Queue, QueueLimit};
@@ -12,7 +12,7 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate};
 /// Where something was written: file, line and key, or the name of a flag or an argument.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Span {
-    place: Option<Place>,
+    place: Option<Position>,
     key: String,
 }
 
@@ -26,7 +26,7 @@ impl Span {
     }
 
     /// A key of a file.
-    pub(super) fn new(place: &Place, key: &str) -> Self {
+    pub(super) fn new(place: &Position, key: &str) -> Self {
         Self {
             place: Some(place.clone()),
             key: key.to_owned(),
@@ -55,6 +55,15 @@ impl<T> Written<T> {
             value,
             source: source.into(),
             span: Span::named(name),
+        }
+    }
+
+    /// A value that was written at `span`.
+    pub(super) fn at(span: Span, value: T, source: Value) -> Self {
+        Self {
+            value,
+            source,
+            span,
         }
     }
 
@@ -120,22 +129,6 @@ impl<T> Written<T> {
     /// The value as a parameter of a sweep.
     pub(super) fn parameter(&self) -> ParameterValue {
         ParameterValue::from(&self.source)
-    }
-}
-
-impl Field<'_> {
-    /// Where it was written.
-    pub fn span(&self) -> Span {
-        Span::new(&self.node().place, self.path())
-    }
-
-    /// A value that was read from this field.
-    pub fn written<T>(&self, value: T) -> Written<T> {
-        Written {
-            value,
-            source: self.value().clone(),
-            span: self.span(),
-        }
     }
 }
 

@@ -4,10 +4,10 @@ use super::forger::Forger;
 use super::receiver::Receiver;
 use super::sender::{Departed, Mapping, Sender, Sending, Transmission};
 use crate::counters::SenderCounters;
-use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Nack, Recovery, TcpFlow, TcpSettings};
 use crate::outcome::{LossEpisode, NackCounts};
+use crate::packet::{Flags, Packet};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 

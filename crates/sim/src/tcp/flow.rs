@@ -2,12 +2,12 @@
 
 use super::trace::Trace;
 use super::{Endpoint, Sender, if_finite};
-use crate::engine::packet::{Flags, Packet};
-use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::network::{Network, TcpFlow};
 use crate::observe::{Content, End, What};
 use crate::outcome::{Distribution, FlowSample, LossCounts, add_counts};
+use crate::packet::{Flags, Packet};
 use crate::seed::Stream;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -64,7 +64,7 @@ impl<S> Flow<S> for Connection<'_> {
         self.ends.iter_mut().for_each(Endpoint::stop);
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, S>, place: PathEnd) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
         end.on_timer(context.now, context.out);
         if_finite(end.deadline(context.now))
@@ -75,7 +75,7 @@ impl<S> Flow<S> for Connection<'_> {
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         let end = &mut self.ends[place.end.index()];
@@ -89,7 +89,7 @@ impl<S> Flow<S> for Connection<'_> {
     fn on_corrupted(
         &mut self,
         context: &mut Context<'_, S>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
@@ -103,7 +103,7 @@ impl<S> Flow<S> for Connection<'_> {
         }
     }
 
-    fn deadline(&self, now: Time, place: Place) -> Option<Time> {
+    fn deadline(&self, now: Time, place: PathEnd) -> Option<Time> {
         if_finite(self.ends[place.end.index()].deadline(now))
     }
 

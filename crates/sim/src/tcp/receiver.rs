@@ -4,8 +4,8 @@
 //!
 //! Its application reads at once, so the advertised window never closes.
 
-use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::TcpSettings;
+use crate::packet::{Block, Flags, Packet};
 use crate::ranges::Ranges;
 use std::ops::RangeInclusive;
 use whimbrel_cc::nack_transport::Allowance;

@@ -2,9 +2,9 @@
 //! last carried each, the findings of the senders, and changes of their state.
 
 use super::{Note, Sender, segments};
-use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::{Recovery, TcpFlow};
 use crate::observe::{Data, End, Finding, Judged, Lost, Segment, State, What};
+use crate::packet::{Block, Flags, Packet};
 use std::collections::VecDeque;
 use std::ops::Range;
 use whimbrel_units::Time;

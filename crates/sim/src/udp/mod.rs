@@ -5,12 +5,12 @@ mod source;
 
 pub(crate) use source::Source;
 
-use crate::engine::packet::Packet;
-use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
 use crate::flow::report::{Ended, Measured, Report};
 use crate::measure::Delays;
 use crate::observe::{Content, End, What};
 use crate::outcome::{Distribution, FlowSample, LossCounts};
+use crate::packet::Packet;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -24,12 +24,12 @@ impl<S> Flow<S> for Source {
         self.end();
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, S>, _: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, S>, _: PathEnd) -> Option<Time> {
         self.send_due(context.now, context.out);
         self.next()
     }
 
-    fn on_arrival(&mut self, context: &mut Context<'_, S>, _: Place, packet: &Packet) -> Arrival {
+    fn on_arrival(&mut self, context: &mut Context<'_, S>, _: PathEnd, packet: &Packet) -> Arrival {
         self.count_arrival(context.now, packet);
         Arrival {
             due: Time::MAX,
@@ -37,13 +37,13 @@ impl<S> Flow<S> for Source {
         }
     }
 
-    fn on_corrupted(&mut self, _: &mut Context<'_, S>, _: Place, _: &Packet) -> Option<Time> {
+    fn on_corrupted(&mut self, _: &mut Context<'_, S>, _: PathEnd, _: &Packet) -> Option<Time> {
         None
     }
 
     fn note_loss(&mut self, _: usize, _: &Packet, _: DropCause) {}
 
-    fn deadline(&self, _: Time, _: Place) -> Option<Time> {
+    fn deadline(&self, _: Time, _: PathEnd) -> Option<Time> {
         self.next()
     }
 

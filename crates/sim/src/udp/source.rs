@@ -1,9 +1,9 @@
 //! When a datagram source sends, and what it counts.
 
-use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
 use crate::network::UdpFlow;
 use crate::outcome::LossCounts;
+use crate::packet::{Flags, Packet};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;

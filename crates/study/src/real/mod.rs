@@ -26,6 +26,7 @@ pub mod algorithm;
 pub mod emulated;
 pub mod hindsight;
 mod load;
+mod measurement;
 mod over_tcp;
 mod page;
 pub mod paper;
@@ -38,10 +39,11 @@ mod transfer;
 mod trust;
 
 pub use load::Load;
+pub use measurement::{Measurement, PathQuality, Sample};
 pub use over_tcp::over_tcp;
 pub use page::page;
 pub use path_table::path_table;
-pub use transfer::{Measurement, PathQuality, Progress, Sample};
+pub use transfer::Progress;
 
 use crate::path::Path;
 use crate::prediction::{Prediction, Transfer as Predicted};

@@ -1,6 +1,6 @@
 //! The two ends of a transfer over QUIC.
 
-use super::transfer::{Measurement, SAMPLING, Sample};
+use super::measurement::{Measurement, SAMPLING, Sample};
 use std::future::pending;
 use std::path::Path;
 use tokio::runtime::Runtime;

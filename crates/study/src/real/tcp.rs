@@ -4,7 +4,7 @@
 //! The sender writes the length of the file (8 bytes, big endian) and the file; the receiver stores
 //! it and answers with the BLAKE3 hash of what it stored.
 
-use super::transfer::{Measurement, SAMPLING, Sample};
+use super::measurement::{Measurement, SAMPLING, Sample};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,

@@ -1,13 +1,14 @@
 //! The real half: a file from one end of an emulated path to the other, in processes of its own.
 
 use super::algorithm::Registered;
+use super::measurement::{Measurement, PathQuality};
 use super::{Carrier, Implementation, Trial, Watch, quic, tcp};
 use crate::Error;
 use crate::prediction::Prediction;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
@@ -21,8 +22,6 @@ use whimbrel_link::{DirectionReport, Options, PathSpec, Prepared, Process, Progr
 use whimbrel_transfer::Identity;
 use whimbrel_units::Bytes;
 
-/// Interval of the samples.
-pub(super) const SAMPLING: Duration = Duration::from_millis(100);
 /// Interval between looks at the transfers' progress.
 const POLL: Duration = Duration::from_millis(250);
 /// A transfer is stopped after this many times the longest predicted one ...
@@ -31,68 +30,6 @@ const PATIENCE: u32 = 3;
 const GRACE: Duration = Duration::from_secs(15);
 /// No transfer takes longer than a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
-
-/// One finished transfer.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Measurement {
-    /// Seconds from the request to the receiver's answer that the file is stored.
-    pub seconds: f64,
-    /// Bits of the file per second.
-    pub goodput_bps: f64,
-    /// Packets sent; over TCP, segments with data.
-    pub sent_packets: u64,
-    /// Packets declared lost; over TCP, segments retransmitted.
-    pub lost_packets: u64,
-    /// The file's BLAKE3 hash, as sender and receiver computed it.
-    pub blake3: String,
-    /// The transfer over time.
-    pub samples: Vec<Sample>,
-    /// How well the path was emulated.
-    pub path: PathQuality,
-}
-
-/// A moment of a transfer.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Sample {
-    /// Seconds since its start.
-    pub t_s: f64,
-    /// Bytes delivered until then, transport overhead included.
-    pub delivered_bytes: u64,
-    /// The round-trip time; 0 before the first sample.
-    pub rtt_ms: f64,
-}
-
-/// What limits the trust in a measurement.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct PathQuality {
-    /// 99 of 100 packets were not later than this, in the worse direction. Seconds.
-    pub late_p99_s: f64,
-    /// Packets that the path lost although the emulated link did not drop them.
-    pub missed: u64,
-    /// Connections under one of Whimbrel's algorithms that went to the kernel's fallback.
-    pub fallbacks: u64,
-    /// Events of connections that were lost.
-    pub dropped_events: u64,
-}
-
-impl Measurement {
-    /// Times in seconds and bytes delivered until then, transport overhead included.
-    pub fn delivered(&self) -> Vec<(f64, f64)> {
-        let samples = self.samples.iter();
-        samples.map(|s| (s.t_s, s.delivered_bytes as f64)).collect()
-    }
-
-    /// Times in seconds and the round-trip time then, in milliseconds.
-    pub fn rtts(&self) -> Vec<(f64, f64)> {
-        let known = self.samples.iter().filter(|s| s.rtt_ms > 0.0);
-        known.map(|s| (s.t_s, s.rtt_ms)).collect()
-    }
-
-    /// Packets lost, of those sent.
-    pub fn lost(&self) -> f64 {
-        self.lost_packets as f64 / self.sent_packets.max(1) as f64
-    }
-}
 
 /// How far a transfer is.
 #[derive(Debug, Clone, Copy)]

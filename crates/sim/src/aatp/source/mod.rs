@@ -30,12 +30,11 @@ mod set_up;
 
 use super::ledger::Ledger;
 use super::outbox::{Outbox, Writer};
-use super::payload;
-use super::wire::{AckOf, ENDLESS, Message};
+use super::wire::{AckOf, ENDLESS, Message, payload};
 use crate::counters::SenderCounters;
-use crate::engine::packet::Flags;
 use crate::measure::Delays;
 use crate::network::{AatpFlow, AatpSettings, TcpSettings};
+use crate::packet::Flags;
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use std::collections::VecDeque;

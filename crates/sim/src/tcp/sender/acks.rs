@@ -4,8 +4,8 @@
 use super::Sender;
 use super::delivery::Delivery;
 use super::losses::Eifel;
-use crate::engine::packet::{Flags, Packet};
 use crate::network::Recovery;
+use crate::packet::{Flags, Packet};
 use whimbrel_cc::Ack;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::delivery_rate::RateSample;

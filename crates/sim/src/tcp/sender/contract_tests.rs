@@ -1,8 +1,8 @@
 //! The calls that a controller receives for arbitrary acknowledgments and timers.
 
 use super::Sender;
-use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::{Nack, Recovery, TcpSettings};
+use crate::packet::{Block, Flags, Packet};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use whimbrel_cc::Spec;

@@ -1,6 +1,6 @@
 //! The segments that an acknowledgment delivered.
 
-use super::scoreboard::Segment;
+use super::segment::Segment;
 use whimbrel_units::Time;
 
 /// The segments that one acknowledgment newly delivered.

@@ -4,9 +4,9 @@
 use super::Sender;
 use super::prr::Prr;
 use super::record::Note;
-use crate::engine::packet::Packet;
 use crate::network::{Recovery, SsthreshFrom};
 use crate::outcome::{LossEpisode, Truth};
+use crate::packet::Packet;
 use std::cmp::Reverse;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::{Loss, LostPacket, Signal, Timeout};

@@ -21,6 +21,7 @@ mod rack;
 mod record;
 mod sack;
 mod scoreboard;
+mod segment;
 mod subflow;
 mod transmit;
 

@@ -46,10 +46,11 @@
 
 use super::Sender;
 use super::delivery::Delivery;
-use super::scoreboard::{Again, Scoreboard};
-use crate::engine::packet::Packet;
+use super::scoreboard::Scoreboard;
+use super::segment::Again;
 use crate::network::Nack;
 use crate::outcome::{NackCounts, Truth};
+use crate::packet::Packet;
 use std::collections::VecDeque;
 use whimbrel_cc::nack_transport::Allowance;
 use whimbrel_units::{Duration, Time};

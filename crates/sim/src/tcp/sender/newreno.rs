@@ -17,8 +17,8 @@
 
 use super::Sender;
 use super::scoreboard::Scoreboard;
-use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
+use crate::packet::{Flags, Packet};
 use whimbrel_cc::FastRecovery;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_units::Time;
@@ -212,8 +212,8 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::packet::Block;
     use crate::network::{Nack, Recovery, SsthreshFrom, TcpSettings};
+    use crate::packet::Block;
     use whimbrel_units::Duration;
 
     fn at(ms: u64) -> Time {

@@ -10,9 +10,10 @@
 
 use super::Sender;
 use super::delivery::Delivery;
-use super::scoreboard::{Scoreboard, Segment};
-use crate::engine::packet::{Flags, Packet};
+use super::scoreboard::Scoreboard;
+use super::segment::Segment;
 use crate::outcome::Truth;
+use crate::packet::{Flags, Packet};
 use crate::rtt::RttEstimator;
 use whimbrel_net::Ring;
 use whimbrel_units::{Duration, Time};

@@ -1,7 +1,7 @@
 //! Which segment is sent next, and whether it may be sent.
 
 use super::losses::Eifel;
-use super::scoreboard::{Again, Segment};
+use super::segment::{Again, Segment};
 use super::{Sender, Sending, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;

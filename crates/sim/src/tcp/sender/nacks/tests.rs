@@ -1,8 +1,8 @@
 //! Tests of NACKs at a sender.
 
 use super::*;
-use crate::engine::packet::{Block, Flags};
 use crate::network::{Recovery, TcpSettings};
+use crate::packet::{Block, Flags};
 use proptest::prelude::*;
 use std::ops::Range;
 use whimbrel_cc::connection::RecoveryStage;

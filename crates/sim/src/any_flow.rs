@@ -2,12 +2,12 @@
 //!
 //! A flow is an enum, not a trait object: the calls of TCP are inlined into the engine's loop.
 
-use super::interface::{Arrival, Context, EndBehavior, Flow, Place};
-use super::report::{Ended, Report};
-use crate::engine::packet::Packet;
+use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
+use crate::flow::report::{Ended, Report};
 use crate::network::{Network, Traffic};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
+use crate::packet::Packet;
 use crate::seed::Stream;
 use crate::{aatp, hosted, multipath, tcp, udp};
 use whimbrel_net::DropCause;
@@ -87,7 +87,7 @@ impl AnyFlow<'_> {
     fn on_other_arrival(
         &mut self,
         context: &mut Context<'_, Shared>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         call!(self, on_arrival(context, place, packet))
@@ -103,7 +103,7 @@ impl Flow<Shared> for AnyFlow<'_> {
         call!(self, stop());
     }
 
-    fn on_timer(&mut self, context: &mut Context<'_, Shared>, place: Place) -> Option<Time> {
+    fn on_timer(&mut self, context: &mut Context<'_, Shared>, place: PathEnd) -> Option<Time> {
         call!(self, on_timer(context, place))
     }
 
@@ -111,7 +111,7 @@ impl Flow<Shared> for AnyFlow<'_> {
     fn on_arrival(
         &mut self,
         context: &mut Context<'_, Shared>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Arrival {
         match self {
@@ -123,7 +123,7 @@ impl Flow<Shared> for AnyFlow<'_> {
     fn on_corrupted(
         &mut self,
         context: &mut Context<'_, Shared>,
-        place: Place,
+        place: PathEnd,
         packet: &Packet,
     ) -> Option<Time> {
         call!(self, on_corrupted(context, place, packet))
@@ -133,7 +133,7 @@ impl Flow<Shared> for AnyFlow<'_> {
         call!(self, note_loss(path, packet, cause));
     }
 
-    fn deadline(&self, now: Time, place: Place) -> Option<Time> {
+    fn deadline(&self, now: Time, place: PathEnd) -> Option<Time> {
         query!(self, deadline(now, place))
     }
 

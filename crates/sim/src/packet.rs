@@ -1,6 +1,6 @@
 //! A packet in the simulator: one cache line.
 
-use crate::observe::End;
+use crate::end::End;
 use whimbrel_units::Time;
 
 /// A packet. Sequence numbers count segments of one MSS, from 0; `TcpFlow::size` bounds them to 32
@@ -27,7 +27,7 @@ pub(crate) struct Packet {
     pub sent: Time,
     /// The `sent` of the packet that it answers (TSecr of RFC 7323).
     pub echo: Time,
-    /// Its flow and the route of that flow; see [`routes`](super::routes).
+    /// Its flow and the route of that flow; see `engine/routes.rs`.
     pub lane: u32,
     /// The segment that a data packet carries; see the table.
     pub seg: u32,
