@@ -3,7 +3,7 @@
 //! A flow is an enum, not a trait object: the calls of TCP are inlined into the engine's loop.
 
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Report};
+use crate::flow::report::{Ended, FlowReport};
 use crate::network::{Network, Traffic};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
@@ -162,7 +162,7 @@ impl Flow<Shared> for AnyFlow<'_> {
         call!(self, sample(now, interval))
     }
 
-    fn report(self, ended: Ended<'_>) -> Report {
+    fn report(self, ended: Ended<'_>) -> FlowReport {
         match self {
             Self::Tcp(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Multipath(flow) => Flow::<Shared>::report(*flow, ended),

@@ -1,11 +1,11 @@
 //! A connection of a protocol stack from outside ([`Host`]) as a [`Flow`].
 
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Measured, Report};
+use crate::flow::report::{Ended, FlowReport, Measured};
 use crate::in_flight::InFlight;
 use crate::measure::Delays;
 use crate::network::{Connection, Ecn, Host, HostState, Transmit};
-use crate::observe::{Content, End, RecoveryStage, State, What};
+use crate::observe::{Content, End, RecoveryStage, SenderState, What};
 use crate::outcome::{Distribution, FlowSample, HostOutcome, LossCounts};
 use crate::packet::{Flags, Packet};
 use whimbrel_net::DropCause;
@@ -198,7 +198,7 @@ impl<S> Flow<S> for Hosted<'_> {
         })
     }
 
-    fn report(mut self, mut ended: Ended<'_>) -> Report {
+    fn report(mut self, mut ended: Ended<'_>) -> FlowReport {
         let counters = self.connection.counters();
         let mut outcome = ended.begin(ended.until(false));
         outcome.controller = Some(self.host.controller());
@@ -244,7 +244,7 @@ impl<S> Flow<S> for Hosted<'_> {
         }
         report(
             0,
-            What::State(State {
+            What::State(SenderState {
                 end: End::Near,
                 cwnd: state.cwnd,
                 ssthresh: state.ssthresh,

@@ -59,7 +59,7 @@ pub enum What {
     /// The last reduction of the window of an end proved spurious and was undone.
     TakenBack(End),
     /// The state of a sender changed.
-    State(State),
+    State(SenderState),
 }
 
 /// A packet.
@@ -214,7 +214,7 @@ pub struct Judged {
 
 /// The state of a sender. It is reported when it differs from the last report.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct State {
+pub struct SenderState {
     /// The end of the sender.
     pub end: End,
     /// Congestion window of its controller.

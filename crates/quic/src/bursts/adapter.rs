@@ -1,7 +1,7 @@
 //! noq's controller of a connection that sends bursts: passes noq's calls on to the
 //! [`BurstFlow`].
 
-use super::{BurstFlow, Phase};
+use super::BurstFlow;
 use crate::control::Control;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
@@ -60,8 +60,8 @@ impl BurstFlow {
 
     pub(super) fn set_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
-        self.controller.on_mss(Bytes::new(mtu));
-        if self.phase != Phase::Handshake {
+        self.sender.controller.on_mss(Bytes::new(mtu));
+        if self.sender.has_begun() {
             // The receiver computes rates from the size of a packet.
             self.announce();
         }
@@ -69,10 +69,10 @@ impl BurstFlow {
 
     pub(super) fn window(&self) -> u64 {
         let granted = self.in_flight + self.grant;
-        match self.phase {
-            Phase::Sending | Phase::Halted { .. } => granted,
+        match self.sender.is_measured() {
+            true => granted,
             // Requests need not wait until the path is measured.
-            _ => granted.max(self.initial_window),
+            false => granted.max(self.initial_window),
         }
     }
 }

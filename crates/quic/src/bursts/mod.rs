@@ -3,11 +3,10 @@
 //! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
 //! Fairly Shared Heterogeneous Long Fat Networks", Electronics 10(9), 987, 2021, sections 4 and 5.
 //!
-//! After the handshake ten packet trains measure the path; then bursts leave at the rate that the
-//! controller plans, without a pause between them. A burst is spread evenly over T_burst =
-//! max(1 ms, SRTT) (5) (6). Each of its packets carries a DATAGRAM frame with its place in the
-//! burst. The receiver reports when the burst is over. QUIC encrypts, acknowledges and retransmits
-//! the data in the packets, so this module knows nothing of data.
+//! [`Sender`] decides when the path is measured and when bursts leave, as in the simulator. A burst
+//! is spread evenly over T_burst = max(1 ms, SRTT) (5) (6). Each of its packets carries a DATAGRAM
+//! frame with its place in the burst. The receiver reports when the burst is over. QUIC encrypts,
+//! acknowledges and retransmits the data in the packets, so this module knows nothing of data.
 //!
 //! **Beside the simulator's transport** (`whimbrel_sim::aatp`), which has its own packets:
 //! * Reports are not retransmitted: each message repeats the last four, and the data that is
@@ -20,11 +19,9 @@
 //! * Packets of bursts that no report tells of count as lost unless QUIC saw them acknowledged.
 //! * Until the bandwidth is known, the connection may use its initial window, as any QUIC
 //!   connection: requests need not wait for ten trains.
-//! * The circuit breaker (RFC 8084) halts a sender that has heard nothing for two seconds (or ten
-//!   round trips and a second, if that is less). It then probes four times a second, or each round
-//!   trip if that is longer. When an answer arrives, one train tells whether the path is the same:
-//!   if it measures the old bandwidth within a quarter, sending goes on at the old rate, else all
-//!   ten trains follow.
+//! * The circuit breaker halts a sender that has heard nothing for two seconds. It then probes four
+//!   times a second, or each round trip if that is longer. When an answer arrives, one train tells
+//!   whether the path is the same.
 //! * Each ten seconds a train renews the estimate while data flows.
 //! * If the application has nothing to send, a burst ends early: the packet that carried no data is
 //!   its last.
@@ -47,50 +44,34 @@ use crate::feedback::message::{Grant, Message};
 use crate::{Monitor, PacketLog};
 use ledger::Ledger;
 use std::time::Instant;
-use whimbrel_cc::burst_transport::trains::{self, TRAINS};
-use whimbrel_cc::burst_transport::{SpanNoise, bounded_rate};
+use whimbrel_cc::burst_transport::{
+    Action, Control, Granted, PathView, Sender, SenderOptions, SpanNoise,
+};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::quic_transport::Rtt;
-use whimbrel_cc::{Bandwidth, BurstController, Setup};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_cc::{BurstController, Setup};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Headers of IPv4 and UDP; a packet's size on the wire counts them.
 const IP_AND_UDP: u64 = 28;
-/// First interval of retries, doubled each time, and its maximum.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// Wait for the report on a train, beyond two round trips. The receiver waits half a second for the
+/// end of a train.
+const TRAIN_WAIT: Duration = Duration::from_secs(1);
 /// A sender that hears nothing for this long stops; at most ten round trips and a second.
 const BREAKER: Duration = Duration::from_secs(2);
-const BREAKER_ROUNDS: u64 = 10;
-const BREAKER_BASE: Duration = Duration::from_secs(1);
 /// Minimum interval of the probes of a halted sender.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of trains while data flows.
 const REESTIMATE: Duration = Duration::from_secs(10);
-/// A path whose new estimate differs by less than this fraction is the same path.
-const SAME_PATH: f64 = 0.25;
 
-/// What the sender does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Phase {
-    /// The handshake is not complete.
-    Handshake,
-    /// The opening was sent, this many times.
-    Opening { tries: u32, retry_at: Time },
-    /// The train of this step was sent, this many times.
-    Measuring {
-        step: u8,
-        tries: u32,
-        retry_at: Time,
-    },
-    /// Bursts are sent.
-    Sending,
-    /// The circuit breaker halted the sender.
-    Halted { probe_at: Time },
-    /// The path answers again: a train was sent to check that it is the same.
-    Checking { tries: u32, retry_at: Time },
-}
+/// How it sends, beside the paper.
+const OPTIONS: SenderOptions = SenderOptions {
+    circuit_breaker: Some(BREAKER),
+    check: true,
+    reestimate: Some(REESTIMATE),
+    exact: false,
+};
 
 /// A train that is being sent.
 #[derive(Debug, Clone, Copy)]
@@ -115,17 +96,14 @@ enum Queued {
 /// The sender.
 #[derive(Debug)]
 pub(crate) struct BurstFlow {
-    controller: Box<dyn BurstController>,
+    sender: Sender,
     monitor: Monitor,
     origin: Instant,
     priority: Priority,
-    phase: Phase,
     /// Messages to queue: openings and probes.
     control: Option<Message>,
     queued: Queued,
     train: Option<OutgoingTrain>,
-    next_train: u32,
-    reestimate_at: Time,
     /// For the monitor; its bandwidth is what the controller knows.
     state: crate::Bursts,
     /// Round trips of reports (12).
@@ -141,7 +119,6 @@ pub(crate) struct BurstFlow {
     /// The packet that noq built last: its number and when.
     last: Option<(u64, Time)>,
     ledger: Ledger,
-    next_burst: u32,
     next_at: Time,
     /// The burst of the packet that left last, if it belongs to one.
     last_burst: Option<u32>,
@@ -149,7 +126,6 @@ pub(crate) struct BurstFlow {
     log: Option<PacketLog>,
     /// There was nothing to send: a packet of data ends this.
     idle: bool,
-    heard: Time,
     /// The connection has moved to another path since it was last polled.
     moved: bool,
     lumps: reports::Lumps,
@@ -171,16 +147,13 @@ impl BurstFlow {
         let EpisodeCounts { verdicts, .. } = EpisodeCounts::new(controller.classifies_losses());
         monitor.update(|s| s.episodes.verdicts = verdicts);
         Self {
-            controller,
+            sender: Sender::new(controller, OPTIONS),
             monitor,
             origin,
             priority,
-            phase: Phase::Handshake,
             control: None,
             queued: Queued::Nothing,
             train: None,
-            next_train: 0,
-            reestimate_at: Time::ZERO,
             state: crate::Bursts::default(),
             rtt: Rtt::default(),
             quic_rtt: Duration::ZERO,
@@ -190,12 +163,10 @@ impl BurstFlow {
             grant: 0,
             last: None,
             ledger: Ledger::default(),
-            next_burst: 0,
             next_at: Time::ZERO,
             last_burst: None,
             log: None,
             idle: false,
-            heard: Time::ZERO,
             moved: false,
             lumps: reports::Lumps::default(),
             noise: SpanNoise::default(),
@@ -222,9 +193,10 @@ impl BurstFlow {
     /// The handshake is complete.
     pub fn on_established(&mut self, now: Instant) {
         let now = self.time(now);
-        self.heard = now;
-        if self.phase == Phase::Handshake {
-            self.open(now, 0);
+        self.sender.on_heard(now);
+        if !self.sender.has_begun() {
+            let open = self.sender.open(now);
+            self.follow(now, open);
         }
     }
 
@@ -236,11 +208,12 @@ impl BurstFlow {
     /// The path is another one: everything that was measured is forgotten.
     fn restart(&mut self, now: Time) {
         self.moved = false;
-        if self.phase != Phase::Handshake {
+        if self.sender.has_begun() {
             self.rtt = Rtt::default();
             self.noise.restart();
             self.ledger.clear();
-            self.measure(now, 0, 0);
+            let measure = self.sender.measure(now, &self.path());
+            self.follow(now, measure);
         }
     }
 
@@ -250,20 +223,24 @@ impl BurstFlow {
         match message {
             Message::Accept { priority, grant } => {
                 self.state.priority = Some(*priority);
-                if let Phase::Opening { .. } = self.phase {
-                    if grant.bandwidth > 0 {
-                        self.begin(now, *grant);
-                    } else {
-                        self.measure(now, 0, 0);
-                    }
-                }
+                let path = self.path();
+                let next = self.sender.on_accept(now, granted(*grant), &path);
+                self.follow(now, next);
             }
             Message::TrainReport {
                 number,
                 latest,
                 grant,
                 ..
-            } => self.on_train_report(now, *number, *latest, *grant),
+            } => {
+                let (latest, granted) = (Rate::from_bits_per_sec(*latest), granted(*grant));
+                let path = self.path();
+                let next = self
+                    .sender
+                    .on_train_report(now, *number, latest, granted, &path);
+                self.state.bandwidth = self.sender.bandwidth();
+                self.follow(now, next);
+            }
             Message::Reports { share, reports } => {
                 for report in reports {
                     self.on_report(now, report, *share);
@@ -277,57 +254,44 @@ impl BurstFlow {
 
     /// When it must be polled.
     pub fn deadline(&self) -> Option<Instant> {
-        let sending = match self.phase {
-            Phase::Handshake => None,
-            Phase::Opening { retry_at, .. }
-            | Phase::Measuring { retry_at, .. }
-            | Phase::Checking { retry_at, .. } => Some(retry_at),
-            Phase::Halted { probe_at } => Some(probe_at),
-            Phase::Sending if self.idle => None,
-            Phase::Sending => Some(self.next_at),
-        };
-        let next = [sending, self.breaker_at()].into_iter().flatten().min()?;
+        let sends = self.sender.is_sending() && !self.idle;
+        let sender = self.sender.deadline(self.oldest(), self.srtt());
+        let next = sends
+            .then_some(self.next_at)
+            .into_iter()
+            .chain(sender)
+            .min()?;
         Some(self.origin + std::time::Duration::from_nanos(next.as_nanos()))
     }
 
     /// Its deadline has passed.
     pub fn on_deadline(&mut self, now: Instant) {
         let now = self.time(now);
-        if self.breaker_at().is_some_and(|at| at <= now) {
-            self.state.halts += 1;
-            self.ledger.clear();
-            self.enter(now, Phase::Halted { probe_at: now });
-        }
-        match self.phase {
-            Phase::Opening { tries, retry_at } if retry_at <= now => self.open(now, tries),
-            Phase::Measuring {
-                step,
-                tries,
-                retry_at,
-            } if retry_at <= now => self.measure(now, step, tries),
-            Phase::Checking { tries, retry_at } if retry_at <= now => self.check(now, tries),
-            Phase::Halted { probe_at } if probe_at <= now => {
+        let (oldest, srtt, path) = (self.oldest(), self.srtt(), self.path());
+        let next = self.sender.on_timer(now, oldest, srtt, &path);
+        self.follow(now, next);
+    }
+
+    /// Does what the sender wants.
+    fn follow(&mut self, now: Time, next: Action) {
+        match next {
+            Action::Send(Control::Open) => self.announce(),
+            Action::Send(Control::Train { number, count }) => self.start_train(number, count),
+            Action::Send(Control::Probe) => {
+                self.ledger.clear();
                 self.control = Some(Message::Probe);
-                self.phase = Phase::Halted {
-                    probe_at: now + PROBE_INTERVAL.max(self.srtt()),
-                };
             }
-            _ => {}
+            Action::Begin | Action::Resume => {
+                if next == Action::Begin {
+                    self.ledger.clear();
+                }
+                self.idle = false;
+                self.next_at = now;
+            }
+            Action::Send(Control::Close) | Action::Nothing => return,
         }
-    }
-
-    fn open(&mut self, now: Time, tries: u32) {
-        self.heard = now;
-        self.announce();
-        let phase = Phase::Opening {
-            tries: tries + 1,
-            retry_at: now + retry(FIRST_RETRY, tries),
-        };
-        self.enter(now, phase);
-    }
-
-    fn enter(&mut self, now: Time, phase: Phase) {
-        self.phase = phase;
+        self.state.bandwidth = self.sender.bandwidth();
+        self.state.halts = self.sender.halts();
         self.report(now, |_| {});
     }
 
@@ -335,106 +299,37 @@ impl BurstFlow {
     fn announce(&mut self) {
         self.control = Some(Message::Open {
             priority: self.priority.get(),
-            packet: self.wire_size().min(u64::from(u16::MAX)) as u16,
+            packet: self.wire_size().get().min(u64::from(u16::MAX)) as u16,
         });
     }
 
-    /// Sends the train of this step.
-    fn measure(&mut self, now: Time, step: u8, tries: u32) {
-        self.start_train(step);
-        let phase = Phase::Measuring {
-            step,
-            tries: tries + 1,
-            retry_at: now + retry(self.train_patience(), tries),
-        };
-        self.enter(now, phase);
-    }
-
-    /// Sends one train, to see whether the path is the old one.
-    fn check(&mut self, now: Time, tries: u32) {
-        self.start_train(TRAINS - 1);
-        let phase = Phase::Checking {
-            tries: tries + 1,
-            retry_at: now + retry(self.train_patience(), tries),
-        };
-        self.enter(now, phase);
-    }
-
-    fn start_train(&mut self, step: u8) {
+    fn start_train(&mut self, number: u32, count: u8) {
         self.train = Some(OutgoingTrain {
-            number: self.next_train,
+            number,
             next: 0,
-            count: trains::packets(step),
-        });
-        self.next_train = self.next_train.wrapping_add(1);
-    }
-
-    /// The receiver waits half a second for the end of a train; this is longer.
-    fn train_patience(&self) -> Duration {
-        FIRST_RETRY + self.srtt() * 2
-    }
-
-    fn on_train_report(&mut self, now: Time, number: u32, latest: u64, grant: Grant) {
-        if number.wrapping_add(1) != self.next_train {
-            return; // Of a train that was given up.
-        }
-        match self.phase {
-            Phase::Measuring { step, .. } if step + 1 < TRAINS => self.measure(now, step + 1, 0),
-            Phase::Measuring { .. } if grant.bandwidth > 0 => self.begin(now, grant),
-            Phase::Checking { .. } => {
-                let old = self.state.bandwidth.as_bits_per_sec() as f64;
-                let new = bounded_rate(latest).as_bits_per_sec() as f64;
-                if (new - old).abs() <= SAME_PATH * old {
-                    self.resume(now);
-                } else {
-                    self.measure(now, 0, 0);
-                }
-            }
-            Phase::Sending if grant.bandwidth > 0 => self.notify_bandwidth(now, grant, false),
-            _ => {}
-        }
-    }
-
-    fn begin(&mut self, now: Time, grant: Grant) {
-        self.ledger.clear();
-        self.notify_bandwidth(now, grant, true);
-        self.resume(now);
-    }
-
-    fn resume(&mut self, now: Time) {
-        self.enter(now, Phase::Sending);
-        self.heard = now;
-        self.idle = false;
-        self.next_at = now;
-        self.reestimate_at = now + REESTIMATE;
-    }
-
-    fn notify_bandwidth(&mut self, now: Time, grant: Grant, restart: bool) {
-        self.state.bandwidth = bounded_rate(grant.bandwidth);
-        self.controller.on_bandwidth(&Bandwidth {
-            now,
-            rate: self.state.bandwidth,
-            packet: Bytes::new(self.wire_size()),
-            allocated: (grant.allocated > 0).then(|| bounded_rate(grant.allocated)),
-            restart,
-            exact: false,
+            count,
         });
     }
 
-    /// Something was heard of the peer: a halted sender looks whether the path is the old one.
+    fn path(&self) -> PathView {
+        PathView {
+            packet: self.wire_size(),
+            close: Duration::ZERO,
+            train: TRAIN_WAIT + self.srtt() * 2,
+            probe: PROBE_INTERVAL.max(self.srtt()),
+        }
+    }
+
+    /// Something was heard of the peer.
     fn on_alive(&mut self, now: Time) {
-        self.heard = now;
-        if let Phase::Halted { .. } = self.phase {
-            self.check(now, 0);
-        }
+        self.sender.on_heard(now);
+        let next = self.sender.on_alive(now, &self.path());
+        self.follow(now, next);
     }
 
-    /// When the circuit breaker halts the sender if nothing is heard.
-    fn breaker_at(&self) -> Option<Time> {
-        let oldest = self.ledger.oldest()?;
-        let bound = self.srtt() * BREAKER_ROUNDS + BREAKER_BASE;
-        let since = self.heard.max(oldest.first_at());
-        (self.phase == Phase::Sending).then(|| since + BREAKER.min(bound))
+    /// When the oldest unreported burst began.
+    fn oldest(&self) -> Option<Time> {
+        self.ledger.oldest().map(|burst| burst.first_at())
     }
 
     /// Smoothed round-trip time.
@@ -446,23 +341,17 @@ impl BurstFlow {
     }
 
     /// Size of a full packet on the wire.
-    fn wire_size(&self) -> u64 {
-        self.mtu + IP_AND_UDP
+    fn wire_size(&self) -> Bytes {
+        Bytes::new(self.mtu + IP_AND_UDP)
     }
 
     fn report(&self, now: Time, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
             s.state = ConnectionState {
                 time: now,
-                cwnd: self.controller.flight(),
-                pacing_rate: self.controller.plan().map(|plan| plan.rate),
-                phase: match self.phase {
-                    Phase::Handshake | Phase::Opening { .. } => "opening",
-                    Phase::Measuring { .. } => "measuring",
-                    Phase::Sending => self.controller.phase(),
-                    Phase::Halted { .. } => "halted",
-                    Phase::Checking { .. } => "checking",
-                },
+                cwnd: self.sender.controller.flight(),
+                pacing_rate: self.sender.controller.plan().map(|plan| plan.rate),
+                phase: self.sender.phase(),
                 in_flight: Bytes::new(self.in_flight),
                 rtt: self.rtt.latest(),
                 srtt: self.srtt(),
@@ -478,9 +367,12 @@ impl BurstFlow {
     }
 }
 
-/// The wait after so many tries.
-fn retry(first: Duration, tries: u32) -> Duration {
-    (first * (1 << tries.min(10))).min(first.max(LONGEST_RETRY))
+/// What a peer grants; a bandwidth of zero is nothing.
+fn granted(grant: Grant) -> Option<Granted> {
+    (grant.bandwidth > 0).then(|| Granted {
+        bandwidth: Rate::from_bits_per_sec(grant.bandwidth),
+        allocated: Rate::from_bits_per_sec(grant.allocated),
+    })
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl BurstFlow {
         };
         self.state.fairness = seen.share.map(|share| share.fairness);
         self.state.allocated = seen.share.map(|share| share.allocated);
-        let response = self.controller.on_burst(&seen);
+        let response = self.sender.controller.on_burst(&seen);
         self.monitor.burst(|| crate::Burst {
             number: burst.number,
             reported: now,
@@ -107,7 +107,7 @@ impl BurstFlow {
             planned: burst.planned(report),
             spans,
             noise: seen.noise,
-            phase: self.controller.phase(),
+            phase: self.sender.controller.phase(),
             verdict: response.and_then(|response| response.verdict),
         });
         if let (Some(log), Some(response)) = (&self.log, response) {

@@ -5,12 +5,12 @@
 //! switched off by a rate without meaning.
 
 use super::ledger::Burst;
-use super::{BurstFlow, OutgoingTrain, Phase, Queued, REESTIMATE};
+use super::{BurstFlow, OutgoingTrain, Queued};
 use crate::feedback::message::{MAX_PACKETS, Message};
 use crate::feedback::{Next, Permission, SMALL};
 use std::time::Instant;
-use whimbrel_cc::burst_transport::{Departures, trains::TRAINS};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_cc::burst_transport::Control;
+use whimbrel_units::{Duration, Time};
 
 /// Minimum interval between bursts (5): the resolution of the system's timers.
 const TIMER: Duration = Duration::from_millis(1);
@@ -49,7 +49,7 @@ impl BurstFlow {
             };
             return Next::padded(train, Permission::SINGLE);
         }
-        if self.phase != Phase::Sending {
+        if !self.sender.is_sending() {
             return Next::permission(Permission::SINGLE);
         }
         if self.idle {
@@ -113,10 +113,8 @@ impl BurstFlow {
         if size < SMALL {
             self.ledger.end();
             self.idle = true;
-        } else if self.reestimate_at <= now {
-            // After a packet of data, so that some data gets through in front of a short queue.
-            self.reestimate_at = now + REESTIMATE;
-            self.start_train(TRAINS - 1);
+        } else if let Some(Control::Train { number, count }) = self.sender.renew(now) {
+            self.start_train(number, count);
         }
     }
 
@@ -125,24 +123,21 @@ impl BurstFlow {
         if self.ledger.newest().is_some_and(|burst| !burst.is_sent()) {
             return true;
         }
-        let Some(plan) = self.controller.plan() else {
-            return false;
-        };
         let interval = TIMER.max(self.srtt());
         // A sender that was held up for less than a burst makes up for it.
         let late = now.since(self.next_at) > interval;
-        let began = if late { now } else { self.next_at };
-        let packet = Bytes::new(self.wire_size());
-        let departures = Departures::new(began, &plan, packet, interval, MAX_PACKETS);
-        let burst = Burst::new(self.next_burst, departures, plan.increase);
-        self.ledger.begin(burst);
-        self.next_burst = self.next_burst.wrapping_add(1);
+        let begin = if late { now } else { self.next_at };
+        let packet = self.wire_size();
+        let plan = self.sender.plan(begin, packet, interval, MAX_PACKETS);
+        let Some((number, departures, increase)) = plan else {
+            return false;
+        };
+        self.ledger.begin(Burst::new(number, departures, increase));
         true
     }
 
     fn spacing(&self) -> Duration {
-        let rate = self.controller.plan().map(|plan| plan.rate);
-        let bytes = Bytes::new(self.wire_size());
-        rate.map_or(TIMER, |rate| rate.time_for(bytes))
+        let plan = self.sender.controller.plan();
+        plan.map_or(TIMER, |plan| plan.rate.time_for(self.wire_size()))
     }
 }

@@ -3,8 +3,8 @@
 use super::wire::Message;
 use super::{Connection, Nodes};
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Measured, Report};
-use crate::observe::{Content, End, RecoveryStage, State, What};
+use crate::flow::report::{Ended, FlowReport, Measured};
+use crate::observe::{Content, End, RecoveryStage, SenderState, What};
 use crate::outcome::{AatpOutcome, Distribution, FlowSample, LossCounts};
 use crate::packet::Packet;
 use whimbrel_net::DropCause;
@@ -98,7 +98,7 @@ impl Flow<Nodes> for Connection<'_> {
         })
     }
 
-    fn report(self, mut ended: Ended<'_>) -> Report {
+    fn report(self, mut ended: Ended<'_>) -> FlowReport {
         let mut outcome = ended.begin(ended.until(true));
         outcome.controller = Some(self.spec.controller.to_string());
         outcome.completion = ended.completion(self.spec.size.is_none());
@@ -107,14 +107,15 @@ impl Flow<Nodes> for Connection<'_> {
         self.source.counters.add_to(&mut outcome);
         let packets = u64::from(self.sink.delivered().0);
         let mut receiver_rtt = self.sink.rtt;
+        let (bandwidth, breaks) = (self.source.bandwidth(), self.source.halts());
         let account = self.source.account;
         outcome.aatp = Some(AatpOutcome {
             priority: self.spec.priority,
-            bandwidth: account.bandwidth,
+            bandwidth,
             set_up: account.known_at.map(|at| at.since(ended.spec.start)),
             bursts: account.bursts,
             states: account.states,
-            breaks: account.breaks,
+            breaks,
             receiver_rtt: receiver_rtt.summary(),
         });
         ended.complete(Measured {
@@ -137,7 +138,7 @@ impl Flow<Nodes> for Connection<'_> {
 
     fn report_states(&mut self, report: &mut dyn FnMut(usize, What)) {
         let (source, controller) = (&self.source, self.source.controller());
-        let state = State {
+        let state = SenderState {
             end: End::Near,
             cwnd: controller.flight(),
             ssthresh: None,

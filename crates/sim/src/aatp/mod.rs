@@ -25,7 +25,7 @@ pub(crate) use wire::payload;
 
 use crate::in_flight::InFlight;
 use crate::network::{AatpFlow, Network};
-use crate::observe::State;
+use crate::observe::SenderState;
 use crate::outcome::LossCounts;
 use crate::packet::Packet;
 use crate::seed::Stream;
@@ -49,7 +49,7 @@ pub(crate) struct Connection<'a> {
     messages: InFlight<Message>,
     lost: LossCounts,
     /// The state that was last reported to an observer.
-    state: Option<State>,
+    state: Option<SenderState>,
 }
 
 impl<'a> Connection<'a> {

@@ -39,7 +39,7 @@ pub(crate) struct Sink {
     delivered: u32,
     /// The last packet of the data has arrived.
     has_last: bool,
-    reports: VecDeque<Report>,
+    reports: VecDeque<WaitingSack>,
     srtt: Option<Duration>,
     heard: Time,
     closed: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Sink {
 
 /// A SACK that is not acknowledged.
 #[derive(Debug)]
-struct Report {
+struct WaitingSack {
     sack: Sack,
     sent: Time,
     due: Time,
@@ -269,7 +269,7 @@ impl Sink {
             if self.reports.len() == MAX_REPORTS {
                 self.reports.pop_front();
             }
-            self.reports.push_back(Report {
+            self.reports.push_back(WaitingSack {
                 sack,
                 sent: now,
                 due,

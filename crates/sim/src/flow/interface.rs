@@ -4,7 +4,7 @@
 //! stops, when a timer of an end is due, and when a packet reaches an end. The flow puts the
 //! packets that leave into the [`Context`].
 
-use super::report::{Ended, Report};
+use super::report::{Ended, FlowReport};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
 use crate::packet::Packet;
@@ -106,7 +106,7 @@ pub(crate) trait Flow<S> {
     fn sample(&mut self, now: Time, interval: Duration) -> Option<FlowSample>;
 
     /// The outcome of the flow.
-    fn report(self, ended: Ended<'_>) -> Report
+    fn report(self, ended: Ended<'_>) -> FlowReport
     where
         Self: Sized;
 

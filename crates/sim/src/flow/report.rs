@@ -20,7 +20,7 @@ pub(crate) struct Ended<'a> {
 }
 
 /// The outcome of a flow, and what it contributes to the outcome of the run.
-pub(crate) struct Report {
+pub(crate) struct FlowReport {
     /// The outcome.
     pub outcome: FlowOutcome,
     /// One-way delays of its data packets.
@@ -69,7 +69,7 @@ impl Ended<'_> {
     }
 
     /// Completes the outcome.
-    pub fn complete(&self, measured: Measured) -> Report {
+    pub fn complete(&self, measured: Measured) -> FlowReport {
         let Measured {
             mut outcome,
             mut rtt,
@@ -86,7 +86,7 @@ impl Ended<'_> {
             one_way_delay: one_way.distribution(),
             message_latency,
         });
-        Report {
+        FlowReport {
             outcome,
             one_way,
             packets,

@@ -2,7 +2,7 @@
 
 use super::{Connection, report};
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Report};
+use crate::flow::report::{Ended, FlowReport};
 use crate::observe::{Content, End, What};
 use crate::outcome::{FlowSample, LossCounts};
 use crate::packet::{Flags, Packet};
@@ -138,7 +138,7 @@ impl<S> Flow<S> for Connection<'_> {
         Some(all)
     }
 
-    fn report(self, ended: Ended<'_>) -> Report {
+    fn report(self, ended: Ended<'_>) -> FlowReport {
         report::of_connection(self, ended)
     }
 

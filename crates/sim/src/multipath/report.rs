@@ -2,7 +2,7 @@
 
 use super::Connection;
 use super::path::Path;
-use crate::flow::report::{Ended, Measured, Report};
+use crate::flow::report::{Ended, FlowReport, Measured};
 use crate::measure::Delays;
 use crate::network::{NamedLink, Network, Route};
 use crate::outcome::{FlowOutcome, PathOutcome, add_counts};
@@ -10,7 +10,7 @@ use crate::tcp::{Endpoint, Sender};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The outcome of a connection.
-pub(super) fn of_connection(mut connection: Connection<'_>, mut ended: Ended<'_>) -> Report {
+pub(super) fn of_connection(mut connection: Connection<'_>, mut ended: Ended<'_>) -> FlowReport {
     let messages = connection.spec.streams.messages;
     // Messages that have arrived are sent after a stop too.
     let until = ended.until(messages.is_none());

@@ -3,7 +3,7 @@
 use super::trace::Trace;
 use super::{Endpoint, Sender, if_finite};
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Measured, Report};
+use crate::flow::report::{Ended, FlowReport, Measured};
 use crate::network::{Network, TcpFlow};
 use crate::observe::{Content, End, What};
 use crate::outcome::{Distribution, FlowSample, LossCounts, add_counts};
@@ -151,7 +151,7 @@ impl<S> Flow<S> for Connection<'_> {
         })
     }
 
-    fn report(self, mut ended: Ended<'_>) -> Report {
+    fn report(self, mut ended: Ended<'_>) -> FlowReport {
         let mut outcome = ended.begin(ended.until(true));
         outcome.controller = Some(self.spec.controller.to_string());
         outcome.completion = ended.completion(self.spec.size.is_none());

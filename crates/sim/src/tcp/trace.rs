@@ -3,7 +3,7 @@
 
 use super::{Note, Sender, segments};
 use crate::network::{Recovery, TcpFlow};
-use crate::observe::{Data, End, Finding, Judged, Lost, Segment, State, What};
+use crate::observe::{Data, End, Finding, Judged, Lost, Segment, SenderState, What};
 use crate::packet::{Block, Flags, Packet};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -33,7 +33,7 @@ struct Way {
     ids: VecDeque<u64>,
     first: u32,
     /// The state that was last reported.
-    state: Option<State>,
+    state: Option<SenderState>,
 }
 
 /// Consecutive segments of the same size.
@@ -198,7 +198,7 @@ impl Trace {
     }
 
     /// Whether the state of an end differs from the one that was last reported; it is noted.
-    pub fn is_new(&mut self, state: State) -> bool {
+    pub fn is_new(&mut self, state: SenderState) -> bool {
         self.ways[state.end.index()].state.replace(state) != Some(state)
     }
 }

@@ -6,7 +6,7 @@ mod source;
 pub(crate) use source::Source;
 
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, PathEnd};
-use crate::flow::report::{Ended, Measured, Report};
+use crate::flow::report::{Ended, FlowReport, Measured};
 use crate::measure::Delays;
 use crate::observe::{Content, End, What};
 use crate::outcome::{Distribution, FlowSample, LossCounts};
@@ -73,7 +73,7 @@ impl<S> Flow<S> for Source {
         None
     }
 
-    fn report(self, mut ended: Ended<'_>) -> Report {
+    fn report(self, mut ended: Ended<'_>) -> FlowReport {
         let mut outcome = ended.begin(ended.until(true));
         outcome.lost = self.lost;
         outcome.packets_sent = u64::from(self.sent);

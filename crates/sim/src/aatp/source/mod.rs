@@ -1,11 +1,11 @@
 //! The sending end of an AATP connection.
 //!
-//! It opens the connection, measures the bandwidth with ten packet trains, then sends bursts at the
-//! rate that its controller plans, without a pause between them. Each burst is spread evenly over
-//! T_burst = max(timer, srtt) (5), (6). A SACK reports on each burst. Missing packets are
-//! retransmitted in later bursts, before new data. The controller decides once for each report. The
-//! ACK lets the receiver forget the report. Opening and measuring are in [`set_up`], bursts in
-//! [`send`], reports in [`report`].
+//! [`Sender`] opens the connection, measures the bandwidth with ten packet trains, and halts in an
+//! outage. Bursts leave at the rate that its controller plans, without a pause between them. Each
+//! is spread evenly over T_burst = max(timer, srtt) (5), (6). A SACK reports on each burst. Missing
+//! packets are retransmitted in later bursts, before new data. The controller decides once for each
+//! report. The ACK lets the receiver forget the report. Bursts are in [`send`], reports in
+//! [`report`].
 //!
 //! **Decided here, because the paper leaves it open:**
 //! * The round-trip sample of a report (12) is taken from the last packet that arrived, minus the
@@ -21,16 +21,15 @@
 //!   retransmissions, but the controller is not notified: the report is outdated.
 //! * When all data has been sent and reports are missing for a retransmission timeout (RFC 6298),
 //!   unreported data is retransmitted.
-//! * With a circuit breaker (RFC 8084), silence halts the sender. It then probes the path once a
-//!   second, and starts again with packet trains: it may be another path.
+//! * With a circuit breaker, a halted sender probes the path once a second, and starts again with
+//!   ten packet trains: it may be another path.
 
 mod report;
 mod send;
-mod set_up;
 
 use super::ledger::Ledger;
 use super::outbox::{Outbox, Writer};
-use super::wire::{AckOf, ENDLESS, Message, payload};
+use super::wire::{AckOf, ENDLESS, Message, Open, Train, payload};
 use crate::counters::SenderCounters;
 use crate::measure::Delays;
 use crate::network::{AatpFlow, AatpSettings, TcpSettings};
@@ -38,6 +37,8 @@ use crate::packet::Flags;
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use std::collections::VecDeque;
+use whimbrel_cc::burst_transport::trains;
+use whimbrel_cc::burst_transport::{Action, Control, PathView, Sender, SenderOptions};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::{BurstController, Setup};
 use whimbrel_net::DropCause;
@@ -45,41 +46,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Interval of the probes of a halted sender.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// Upper bound of the circuit breaker: this many round trips and a second (RFC 8084 section 3.1:
-/// some round trips).
-const BREAKER_ROUNDS: u64 = 10;
-const BREAKER_BASE: Duration = Duration::from_secs(1);
 /// Minimum retransmission timeout, as on Linux.
 const MIN_RTO: Duration = Duration::from_millis(200);
-
-/// The state of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Closed,
-    /// The opening was sent, this many times.
-    Opening {
-        tries: u32,
-        retry_at: Time,
-    },
-    /// The train of this step was sent, this many times.
-    Measuring {
-        step: u8,
-        tries: u32,
-        retry_at: Time,
-    },
-    /// Bursts are sent.
-    Sending,
-    /// The circuit breaker halted the sender.
-    Halted {
-        probe_at: Time,
-    },
-    /// All data is acknowledged; the closing was sent, this many times.
-    Closing {
-        tries: u32,
-        retry_at: Time,
-    },
-    Done,
-}
 
 /// Measurements of an AATP sender for the outcome.
 #[derive(Debug, Clone, Default)]
@@ -88,10 +56,6 @@ pub(crate) struct Account {
     pub bursts: u64,
     /// Those bursts by the state of the controller afterwards.
     pub states: Vec<(&'static str, u64)>,
-    /// Times that the circuit breaker halted the sender.
-    pub breaks: u64,
-    /// The bandwidth that was measured last.
-    pub bandwidth: Rate,
     /// When the bandwidth was first known.
     pub known_at: Option<Time>,
 }
@@ -100,13 +64,9 @@ pub(crate) struct Account {
 #[derive(Debug)]
 pub(crate) struct Source {
     writer: Writer,
-    controller: Box<dyn BurstController>,
+    sender: Sender,
     settings: AatpSettings,
     priority: Priority,
-    phase: Phase,
-    /// Number of the next train.
-    next_train: u32,
-    reestimate_at: Option<Time>,
     estimator: RttEstimator,
     /// Number of data packets; [`ENDLESS`] if there is no end.
     total: u32,
@@ -117,15 +77,12 @@ pub(crate) struct Source {
     acked: Ranges,
     resend: VecDeque<u32>,
     ledger: Ledger,
-    next_burst: u32,
     /// SACKs to acknowledge with the next data packets.
     acks: VecDeque<AckOf>,
     /// The first burst whose report the controller may still be notified of.
     next_notified: u32,
     /// When the next packet may leave.
     next_at: Time,
-    /// When the last message arrived.
-    heard: Time,
     /// When everything had been sent: the retransmission timer runs from there.
     idle_since: Option<Time>,
     /// Counters for the outcome.
@@ -168,12 +125,17 @@ impl Source {
             },
             counters: SenderCounters::new(controller.classifies_losses()),
             account: Account::default(),
-            controller,
+            sender: Sender::new(
+                controller,
+                SenderOptions {
+                    circuit_breaker: settings.circuit_breaker,
+                    check: false,
+                    reestimate: settings.reestimate,
+                    exact: true,
+                },
+            ),
             settings,
             priority: spec.priority,
-            phase: Phase::Closed,
-            next_train: 0,
-            reestimate_at: None,
             estimator: RttEstimator::new(&TcpSettings {
                 min_rto: MIN_RTO,
                 ..TcpSettings::default()
@@ -185,11 +147,9 @@ impl Source {
             acked: Ranges::default(),
             resend: VecDeque::new(),
             ledger: Ledger::default(),
-            next_burst: 0,
             acks: VecDeque::new(),
             next_notified: 0,
             next_at: Time::ZERO,
-            heard: Time::ZERO,
             idle_since: None,
             rtt: Delays::new(),
         }
@@ -197,7 +157,17 @@ impl Source {
 
     /// Its controller.
     pub fn controller(&self) -> &dyn BurstController {
-        &*self.controller
+        &*self.sender.controller
+    }
+
+    /// How often the circuit breaker halted it.
+    pub fn halts(&self) -> u64 {
+        self.sender.halts()
+    }
+
+    /// The bandwidth that was measured last.
+    pub fn bandwidth(&self) -> Rate {
+        self.sender.bandwidth()
     }
 
     /// Smoothed RTT, zero before the first sample.
@@ -232,8 +202,8 @@ impl Source {
 
     /// Opens the connection.
     pub fn start(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.heard = now;
-        self.open(now, 0, out);
+        let open = self.sender.open(now);
+        self.follow(now, open, out);
     }
 
     /// Sends no new data from now on. Data that was sent is still delivered.
@@ -252,70 +222,51 @@ impl Source {
 
     /// When its next timer is due.
     pub fn deadline(&self) -> Option<Time> {
-        let sending = match self.phase {
-            Phase::Closed | Phase::Done => None,
-            Phase::Opening { retry_at, .. }
-            | Phase::Measuring { retry_at, .. }
-            | Phase::Closing { retry_at, .. } => Some(retry_at),
-            Phase::Halted { probe_at } => Some(probe_at),
-            Phase::Sending if self.has_more() => Some(self.next_at),
-            Phase::Sending => self.idle_since.map(|at| at + self.estimator.rto()),
+        let sending = match self.sender.is_sending() {
+            true if self.has_more() => Some(self.next_at),
+            true => self.idle_since.map(|at| at + self.estimator.rto()),
+            false => None,
         };
-        let breaker = self.breaker_at();
-        [sending, breaker].into_iter().flatten().min()
+        let sender = self.sender.deadline(self.oldest(), self.srtt());
+        sending.into_iter().chain(sender).min()
     }
 
     /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox<'_>) {
-        if self.breaker_at().is_some_and(|at| at <= now) {
-            self.account.breaks += 1;
-            self.phase = Phase::Halted { probe_at: now };
-        }
-        match self.phase {
-            Phase::Opening { tries, retry_at } if retry_at <= now => self.open(now, tries, out),
-            Phase::Measuring {
-                step,
-                tries,
-                retry_at,
-            } if retry_at <= now => self.send_train(now, step, tries, out),
-            Phase::Halted { probe_at } if probe_at <= now => {
-                self.writer.send(now, Message::Probe, out);
-                self.phase = Phase::Halted {
-                    probe_at: now + PROBE_INTERVAL,
-                };
-            }
-            Phase::Closing { tries, retry_at } if retry_at <= now => self.close(now, tries, out),
-            Phase::Sending => self.on_send_timer(now, out),
-            _ => {}
+        let (oldest, srtt, path) = (self.oldest(), self.srtt(), self.path());
+        let next = self.sender.on_timer(now, oldest, srtt, &path);
+        self.follow(now, next, out);
+        if self.sender.is_sending() {
+            self.on_send_timer(now, out);
         }
     }
 
     /// A message arrived.
     pub(super) fn on_message(&mut self, now: Time, message: Message, out: &mut Outbox<'_>) {
-        if self.phase == Phase::Closed {
+        if !self.sender.has_begun() {
             return;
         }
-        let silence = now.since(self.heard);
-        self.heard = now;
-        match message {
+        let silence = now.since(self.sender.heard());
+        self.sender.on_heard(now);
+        let next = match message {
             Message::Accept(granted) => {
-                if let Phase::Opening { tries, .. } = self.phase {
-                    if tries == 1 {
-                        self.add_rtt(silence);
-                    }
-                    match granted {
-                        Some(granted) => self.begin(now, granted, out),
-                        None => self.send_train(now, 0, 0, out),
-                    }
+                if self.sender.has_opened_once() {
+                    self.add_rtt(silence);
                 }
+                let path = self.path();
+                self.sender.on_accept(now, granted, &path)
             }
-            Message::TrainReport(report) => self.on_train_report(now, report, out),
-            Message::Sack(sack) if sack.is_in_range() => self.on_sack(now, &sack, out),
-            Message::ProbeAnswer => self.on_alive(now, out),
+            Message::TrainReport(report) => {
+                // Only a check of the path would need the rate of one train.
+                let (number, granted, path) = (report.number, report.granted, self.path());
+                self.sender
+                    .on_train_report(now, number, Rate::ZERO, granted, &path)
+            }
+            Message::Sack(sack) if sack.is_in_range() => return self.on_sack(now, &sack, out),
+            Message::ProbeAnswer => self.sender.on_alive(now, &self.path()),
             Message::Closed => {
-                if let Phase::Closing { .. } = self.phase {
-                    self.phase = Phase::Done;
-                }
+                self.sender.on_closed();
+                Action::Nothing
             }
             // Messages that only this end sends, and reports that say what cannot be.
             Message::Open(_)
@@ -324,28 +275,70 @@ impl Source {
             | Message::Sack(_)
             | Message::Ack(_)
             | Message::Probe
-            | Message::Close => {}
+            | Message::Close => Action::Nothing,
+        };
+        self.follow(now, next, out);
+    }
+
+    /// Does what the sender wants.
+    fn follow(&mut self, now: Time, next: Action, out: &mut Outbox<'_>) {
+        match next {
+            Action::Send(control) => self.send_control(now, control, out),
+            Action::Begin => {
+                self.account.known_at.get_or_insert(now);
+                self.next_at = now;
+                self.give_up_all();
+                self.on_send_timer(now, out);
+            }
+            Action::Resume | Action::Nothing => {}
+        }
+    }
+
+    fn send_control(&mut self, now: Time, control: Control, out: &mut Outbox<'_>) {
+        let message = match control {
+            Control::Open => Message::Open(Open {
+                priority: self.priority,
+                packet: self.settings.packet.get() as u16,
+                packets: self.total,
+            }),
+            Control::Train { number, count } => {
+                let size = self.settings.packet.get() as u32;
+                for index in 0..count {
+                    let train = Train {
+                        number,
+                        index,
+                        count,
+                    };
+                    self.writer
+                        .send_padded(now, Message::Train(train), size, out);
+                }
+                return;
+            }
+            Control::Probe => Message::Probe,
+            Control::Close => Message::Close,
+        };
+        self.writer.send(now, message, out);
+    }
+
+    /// When the oldest unreported burst began.
+    fn oldest(&self) -> Option<Time> {
+        // Only the circuit breaker needs it.
+        self.settings.circuit_breaker?;
+        self.ledger.oldest().map(|burst| burst.departure(0))
+    }
+
+    pub(super) fn path(&self) -> PathView {
+        let rto = self.estimator.rto();
+        PathView {
+            packet: self.settings.packet,
+            close: rto,
+            train: rto + trains::PATIENCE * 2,
+            probe: PROBE_INTERVAL,
         }
     }
 
     /// Records why a data packet was lost.
     pub fn note_drop(&mut self, burst: u32, cause: DropCause) {
         self.ledger.note_drop(burst, cause);
-    }
-
-    /// The receiver is reachable: a halted sender starts again.
-    fn on_alive(&mut self, now: Time, out: &mut Outbox<'_>) {
-        if let Phase::Halted { .. } = self.phase {
-            self.send_train(now, 0, 0, out);
-        }
-    }
-
-    /// When the circuit breaker halts the sender if nothing arrives.
-    fn breaker_at(&self) -> Option<Time> {
-        let longest = self.settings.circuit_breaker?;
-        let oldest = self.ledger.oldest()?;
-        let bound = self.estimator.srtt() * BREAKER_ROUNDS + BREAKER_BASE;
-        let since = self.heard.max(oldest.departure(0));
-        (self.phase == Phase::Sending).then(|| since + longest.min(bound))
     }
 }

@@ -1,7 +1,7 @@
 //! Reports: what is retransmitted, what the controller is notified of, and how its decision is
 //! judged.
 
-use super::{Phase, Source};
+use super::Source;
 use crate::aatp::ledger::Burst;
 use crate::aatp::outbox::Outbox;
 use crate::aatp::wire::{AckOf, Message, Sack};
@@ -20,7 +20,8 @@ const MAX_ACKS: usize = 1024;
 
 impl Source {
     pub(super) fn on_sack(&mut self, now: Time, sack: &Sack, out: &mut Outbox<'_>) {
-        self.on_alive(now, out);
+        let next = self.sender.on_alive(now, &self.path());
+        self.follow(now, next, out);
         if self.acks.len() < MAX_ACKS {
             self.acks.push_back(AckOf {
                 burst: sack.burst,
@@ -31,11 +32,11 @@ impl Source {
             self.on_report(now, sack, burst);
         }
         // A sender that had nothing to send may have something now.
-        if self.phase == Phase::Sending {
+        if self.sender.is_sending() {
             self.next_at = self.next_at.max(self.earliest_next());
             self.on_send_timer(now, out);
         }
-        if !(self.phase == Phase::Sending && self.has_more()) {
+        if !(self.sender.is_sending() && self.has_more()) {
             while let Some(ack) = self.acks.pop_front() {
                 self.writer.send(now, Message::Ack(ack), out);
             }
@@ -97,9 +98,9 @@ impl Source {
                 ..share
             }),
         };
-        let response = self.controller.on_burst(&report);
+        let response = self.sender.controller.on_burst(&report);
         self.account.bursts += 1;
-        let state = self.controller.phase();
+        let state = self.sender.controller.phase();
         match self.account.states.iter_mut().find(|(s, _)| *s == state) {
             Some((_, count)) => *count += 1,
             None => self.account.states.push((state, 1)),

@@ -4,8 +4,7 @@ use super::Source;
 use crate::aatp::ledger::Burst;
 use crate::aatp::outbox::Outbox;
 use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, Message};
-use whimbrel_cc::burst_transport::trains::{self, TRAINS};
-use whimbrel_cc::burst_transport::{BurstPacket, Departures};
+use whimbrel_cc::burst_transport::BurstPacket;
 use whimbrel_units::Time;
 
 /// Maximum of unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
@@ -40,7 +39,8 @@ impl Source {
         if self.ledger.is_empty() {
             self.idle_since = None;
             if self.total != ENDLESS && self.acked_all() {
-                self.close(now, 0, out);
+                let close = self.sender.close(now, &self.path());
+                self.follow(now, close, out);
             }
             return;
         }
@@ -57,20 +57,17 @@ impl Source {
 
     /// Plans the next burst. Returns false if the controller has no plan.
     pub(super) fn begin_burst(&mut self, now: Time) -> bool {
-        let Some(plan) = self.controller.plan() else {
+        let interval = self.settings.timer.max(self.srtt());
+        let (begin, available) = (self.next_at.max(now), self.available());
+        let plan = self
+            .sender
+            .plan(begin, self.settings.packet, interval, available);
+        let Some((number, departures, increase)) = plan else {
             return false;
         };
-        let departures = Departures::new(
-            self.next_at.max(now),
-            &plan,
-            self.settings.packet,
-            self.settings.timer.max(self.estimator.srtt()),
-            self.available(),
-        );
         let room = self.ledger.room();
         self.ledger
-            .begin(Burst::new(self.next_burst, departures, plan.increase, room));
-        self.next_burst += 1;
+            .begin(Burst::new(number, departures, increase, room));
         true
     }
 
@@ -103,10 +100,8 @@ impl Source {
         self.counters.packets += 1;
         self.counters.wire_bytes += u64::from(size);
         self.writer.send_padded(now, Message::Data(data), size, out);
-        // After a data packet, so that some data gets through in front of a short queue.
-        if self.reestimate_at.is_some_and(|at| at <= now) {
-            self.reestimate_at = self.settings.reestimate.map(|every| now + every);
-            self.put_train(now, trains::packets(TRAINS - 1), out);
+        if let Some(train) = self.sender.renew(now) {
+            self.send_control(now, train, out);
         }
     }
 

@@ -27,7 +27,7 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Nack, Oracle, Recovery, SsthreshFrom, TcpSettings};
-use crate::observe::{End, State};
+use crate::observe::{End, SenderState};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
@@ -254,8 +254,8 @@ impl Sender {
     }
 
     /// Its state as observers see it.
-    pub fn state(&self, end: End) -> State {
-        State {
+    pub fn state(&self, end: End) -> SenderState {
+        SenderState {
             end,
             cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
