@@ -6,7 +6,6 @@ mod probe;
 use crate::credentials::CredentialArgs;
 use crate::path::PathArgs;
 use crate::print;
-use crate::progress::Bar;
 use serde_json::Value;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -16,6 +15,7 @@ use whimbrel_study::advise::{Request, advise};
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::real::path_measurement::PathMeasurement;
 use whimbrel_units::{Bytes, Duration};
+use whimbrel_watch::Bar;
 
 /// Advise which algorithm to use on a path
 ///

@@ -1,8 +1,7 @@
 //! `whimbrel send FILE` without a host, and `whimbrel get THREE-WORDS`.
 
-use crate::failure::BadInput;
+use crate::failure::{BadInput, exit_code};
 use crate::print;
-use crate::failure::exit_code;
 use crate::send::show::{Show, ShowArgs};
 use crate::send::tree;
 use std::io::{self, Write};

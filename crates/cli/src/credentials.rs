@@ -4,10 +4,10 @@ mod stranger;
 
 use crate::failure::BadInput;
 use crate::over_tcp::TransportArgs;
-use crate::words;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use whimbrel_study::words;
 use whimbrel_transfer::{
     Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Reason, ServerAddress,
     Token, default_state_dir,

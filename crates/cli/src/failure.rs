@@ -1,10 +1,10 @@
 //! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
 //! errors; success if the reader of a pipe has closed it.
 
-use crate::words;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
 pub use whimbrel_study::BadInput;
+use whimbrel_study::words;
 use whimbrel_transfer::Error;
 
 /// Exit status: the transfer failed.

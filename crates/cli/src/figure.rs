@@ -1,12 +1,13 @@
 //! `whimbrel figure`: the figures of a page as files for a paper.
 
-use crate::{print, provenance};
+use crate::print;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_report::figure::Figure;
 use whimbrel_report::{Print, plain};
 use whimbrel_study::figure_files::{self, font_size, width};
+use whimbrel_study::provenance;
 
 /// Save figures of a report as SVG and PDF, for a paper
 ///

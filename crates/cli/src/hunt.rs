@@ -1,9 +1,8 @@
 //! `whimbrel hunt`: searches for the path on which an algorithm does worst.
 
 use crate::failure::BadInput;
-use crate::progress::Bar;
 use crate::svg::svg_file;
-use crate::{atomic_file, print, provenance};
+use crate::{atomic_file, print};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +12,8 @@ use whimbrel_study::hunt::text::{list, text};
 use whimbrel_study::hunt::{
     Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, check_save, hunt, save,
 };
+use whimbrel_study::provenance;
+use whimbrel_watch::Bar;
 
 /// Search for the path on which an algorithm does worst
 ///

@@ -5,7 +5,6 @@ use crate::atomic_file;
 use crate::compare::choice;
 use crate::failure::BadInput;
 use crate::print;
-use crate::progress::Bar;
 use crate::sim::{read, seeds_setting};
 use crate::svg::svg_file;
 use serde_json::json;
@@ -18,6 +17,7 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Setting, Written};
 use whimbrel_study::controllers::{Choice, chosen};
 use whimbrel_study::judge::{Request, figures, text};
+use whimbrel_watch::Bar;
 
 /// The default grid.
 const GRID: &str = include_str!("judge/grid.toml");

@@ -25,8 +25,6 @@ mod path;
 mod pipe;
 mod print;
 mod priority;
-mod progress;
-mod provenance;
 mod rank;
 mod real;
 #[cfg(test)]
@@ -44,8 +42,6 @@ mod svg;
 mod tcp;
 mod token;
 mod trace;
-mod watch;
-mod words;
 
 /// The algorithms: what one is made of, and the table.
 pub use whimbrel_cc as cc;

@@ -2,7 +2,6 @@
 //! programs, and shows the statistics of the path.
 
 mod direction;
-mod watch;
 
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag};
@@ -24,6 +23,7 @@ use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
 use whimbrel_study::real::{emulated, path_table};
 use whimbrel_study::tcp::on_path;
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
+use whimbrel_watch::path as live_path;
 
 /// Run a program behind an emulated path
 ///
@@ -222,7 +222,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         .observers
         .extend(pcap.iter().map(|(pcap, _)| Arc::clone(pcap) as _));
     let live = match args.watch {
-        true => Some(watch::Live::open(watch::title(&command))?),
+        true => Some(live_path::Live::open(live_path::title(&command))?),
         false => None,
     };
     if let Some(live) = &live {
@@ -237,7 +237,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     };
     // From here on the process may have threads.
     let running = registered.map(Registered::start).transpose()?;
-    let live = live.map(watch::Live::start).transpose()?;
+    let live = live.map(live_path::Live::start).transpose()?;
     let report = path.run(&spec);
     if let Some(live) = live {
         live.finish()?;

@@ -1,10 +1,9 @@
 //! `whimbrel measure`: the throughput to a server and back.
 
 use crate::credentials::{CredentialArgs, Credentials};
-use crate::failure::BadInput;
+use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
-use crate::failure::exit_code;
 use crate::send::bandwidth;
 use anyhow::Context;
 use serde_json::json;

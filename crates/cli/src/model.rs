@@ -5,7 +5,6 @@ use crate::compare::recovery;
 use crate::failure::BadInput;
 use crate::path::flag;
 use crate::print;
-use crate::progress::Bar;
 use crate::svg::svg_file;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,6 +13,7 @@ use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::Written;
 use whimbrel_study::model::{Request, figure, text};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
+use whimbrel_watch::Bar;
 
 /// Compare formulas with the simulator
 ///

@@ -1,7 +1,6 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
-use crate::progress::Bar;
-use crate::{atomic_file, print, provenance};
+use crate::{atomic_file, print};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,14 +8,16 @@ use std::time::Instant;
 use whimbrel_rank::{Class, Version};
 use whimbrel_study::cache::{Cache, Kind, RANKED};
 use whimbrel_study::controllers::Choice;
+use whimbrel_study::provenance;
 use whimbrel_study::rank::{Request, Table, USUAL, USUAL_SEEDS, class, file_to_save, rank, text};
 use whimbrel_study::table_file::{self, TableFile};
+use whimbrel_watch::Bar;
 
 /// Score algorithms on a matrix of paths
 ///
 /// The matrix is a public set of scenario files (experiments/matrix) in classes. Every
 /// algorithm runs at every point with several seeds. A score is from 0 to 1; 1 means that the goal
-/// of the point is met. docs/ranking-method.md states the formulas.
+/// of the point is met. docs/ranking.md states the formulas.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Classes:

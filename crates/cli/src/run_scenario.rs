@@ -3,8 +3,6 @@
 use crate::atomic_file;
 use crate::failure::BadInput;
 use crate::packet_trace::TraceArgs;
-use crate::progress::Bar;
-use crate::provenance;
 use crate::save::SaveArgs;
 use crate::svg::svg_file;
 use std::io::{self, Write};
@@ -17,10 +15,12 @@ use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Run};
 use whimbrel_study::page::{self, Subject};
+use whimbrel_study::provenance;
 use whimbrel_study::runs::{run_all, run_first_seeds, sampled};
 use whimbrel_study::saved::Saving;
 use whimbrel_study::single_run::Selection;
 use whimbrel_study::table_rows::table_rows;
+use whimbrel_watch::Bar;
 
 /// How to run a scenario, and how to show its results.
 #[derive(clap::Args)]

@@ -1,7 +1,6 @@
 //! `whimbrel serve`: receives files into a directory.
 
 mod access;
-mod live;
 mod memory;
 
 use crate::failure::BadInput;
@@ -10,7 +9,6 @@ use crate::priority::priority;
 use crate::send::qlog_folder;
 use access::{AccessArgs, announce};
 use anyhow::Context;
-use live::Display;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -31,6 +29,7 @@ use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration};
+use whimbrel_watch::arrivals::Display;
 
 /// Receive files into a directory, over QUIC
 ///

@@ -5,7 +5,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that Ctrl-C and its kin set, instead of ending the process.
+/// A flag that Ctrl-C, SIGTERM and SIGHUP set, instead of ending the process.
 ///
 /// # Errors
 /// If the system refuses to handle them.

@@ -6,7 +6,6 @@ mod status;
 
 use crate::atomic_file;
 use crate::failure::BadInput;
-use crate::provenance;
 use nix::sys::signal::Signal;
 use outputs::OutputArgs;
 use std::ffi::OsString;
@@ -20,6 +19,7 @@ use whimbrel_linux::status::{Instance, Server};
 use whimbrel_linux::{
     Agent, Cgroup, Datapath, Ended, MAX_RULES, Network, Options, Selection, values,
 };
+use whimbrel_study::provenance;
 use whimbrel_study::real::algorithm::for_tcp;
 use whimbrel_study::tcp::{Page, Summary, count, text};
 use whimbrel_units::Duration;

@@ -31,6 +31,7 @@
 //! | [`path`] | a path as flags and arguments describe it |
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
 //! | [`presets`] | presets of scenarios, as text |
+//! | [`provenance`] | what made a result |
 //! | [`runs`] | runs of a scenario |
 //! | [`saved`] | results as files for other tools |
 //! | `sent` | what became of files that were sent |
@@ -43,6 +44,7 @@
 //! | `throughput` | what a measurement of throughput found |
 //! | [`trace_file`] | traces of one run, packet by packet |
 //! | [`transport`] | the transports that simulated senders behave like |
+//! | [`words`] | errors in plain words |
 
 pub mod advice;
 pub mod advise;
@@ -69,6 +71,7 @@ pub mod prediction;
 pub mod presets;
 #[cfg(feature = "real")]
 pub mod progress_lines;
+pub mod provenance;
 pub mod rank;
 #[cfg(feature = "real")]
 pub mod real;
@@ -90,6 +93,7 @@ pub mod tcp;
 pub mod throughput;
 pub mod trace_file;
 pub mod transport;
+pub mod words;
 
 pub use error::{BadInput, Error};
 /// The program and its version.

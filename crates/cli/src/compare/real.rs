@@ -3,12 +3,13 @@
 
 use super::CompareArgs;
 use crate::atomic_file;
-use crate::{print, provenance};
+use crate::print;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_study::controllers::chosen;
+use whimbrel_study::provenance;
 use whimbrel_study::real::text::{self, COMPARISON, table};
 use whimbrel_study::real::{Order, RUNS, Trial, on_both_carriers, page};
 

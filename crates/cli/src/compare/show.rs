@@ -1,6 +1,5 @@
 //! What `compare` prints: the path in one line, the table with the best first, and notes.
 
-use crate::progress::Bar;
 use crate::run_scenario::{OutputArgs, Presentation};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -11,6 +10,7 @@ use whimbrel_study::compare::text::{carried, harm, heading, transports};
 use whimbrel_study::compare::{Comparison, Request};
 use whimbrel_study::runs::run_all;
 use whimbrel_study::table_rows::table_rows;
+use whimbrel_watch::Bar;
 
 /// How `compare` runs and prints.
 pub struct Shown<'a> {

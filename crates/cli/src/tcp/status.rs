@@ -1,13 +1,13 @@
 //! `whimbrel tcp status`: a live table of the connections of all instances.
 
-mod watch;
-
+use crate::stop::stopped_by_signals;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 use whimbrel_linux::status::instances;
 use whimbrel_study::tcp::status;
+use whimbrel_watch::connections;
 
 /// Time between tables.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -45,7 +45,8 @@ pub struct StatusArgs {
 /// Shows the connections of all instances.
 pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if args.watch {
-        return watch::run();
+        connections::show(&*stopped_by_signals()?, REFRESH, NO_INSTANCE)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let out = io::stdout();
     if args.json {

@@ -1,21 +1,19 @@
 //! `whimbrel tcp status --watch`: all instances over time.
 
-use super::{NO_INSTANCE, REFRESH};
-use crate::stop::stopped_by_signals;
-use crate::watch::{Screen, View, until};
+use crate::{Screen, View, until};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use whimbrel_linux::status::{ConnectionRecord, Found, instances};
 use whimbrel_study::tcp::status;
 
-/// Shows the view until a signal.
+/// Shows the view until `stopped` is set, drawn each `interval`. `none` is its title while no
+/// instance runs.
 ///
 /// # Errors
 /// If standard error is not a terminal, or the sockets cannot be listed.
-pub fn run() -> anyhow::Result<ExitCode> {
-    let stopped = stopped_by_signals()?;
+pub fn show(stopped: &AtomicBool, interval: Duration, none: &str) -> anyhow::Result<()> {
     let curves = [
         "acknowledged, Mbit/s",
         "longest queueing delay, ms",
@@ -29,15 +27,14 @@ pub fn run() -> anyhow::Result<ExitCode> {
             view.push(values);
         }
         view.title = match found.snapshots.len() {
-            0 => NO_INSTANCE.to_owned(),
+            0 => none.to_owned(),
             1 => "1 instance of whimbrel tcp".to_owned(),
             n => format!("{n} instances of whimbrel tcp"),
         };
         view.table = status(&found, Some(24));
         anyhow::Ok(())
     };
-    until(&stopped, REFRESH, &mut Screen::open()?, &mut view, update)?;
-    Ok(ExitCode::SUCCESS)
+    until(stopped, interval, &mut Screen::open()?, &mut view, update)
 }
 
 /// The ends of a connection, and its process: which one it is.

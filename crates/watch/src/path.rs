@@ -3,7 +3,7 @@
 //! The commands' output goes to a file meanwhile: its last lines are shown, and all of it is
 //! printed at the end.
 
-use crate::watch::{Rates, Screen, View, until};
+use crate::{Rates, Screen, View, until};
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
 use std::ffi::OsString;
@@ -234,7 +234,7 @@ fn losses(directions: [&Counters; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Curve;
+    use crate::Curve;
     use std::io::Write;
     use whimbrel_units::Bytes;
 

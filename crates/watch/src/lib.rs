@@ -1,12 +1,25 @@
-//! `--watch`: a live view on the terminal, with curves, a table and the last lines of output.
+//! What a terminal shows while something runs: a progress bar, or with `--watch` a live view with
+//! curves, a table and the last lines of output.
 //!
-//! `view` draws a [`View`] into any buffer, so it is tested without a terminal; `screen` owns the
-//! terminal.
+//! | file | contents |
+//! |---|---|
+//! | `view` | draws a [`View`] into any buffer, so it is tested without a terminal |
+//! | `screen` | owns the terminal |
+//! | `progress`, `transfers` | progress bars |
+//! | `path` | the view of an emulated path: `whimbrel link` |
+//! | `arrivals` | what arrives at a server, live or as text: `whimbrel serve` |
+//! | `connections` | the view of Linux TCP's connections: `whimbrel tcp status` |
 
+pub mod arrivals;
+pub mod connections;
+pub mod path;
+mod progress;
 mod screen;
 mod silent;
+pub mod transfers;
 mod view;
 
+pub use progress::Bar;
 pub use screen::Screen;
 pub use view::View;
 

@@ -1,7 +1,7 @@
 //! The display of the transfers that `serve` is receiving: a table on a terminal, lines elsewhere,
 //! events as JSON, or a live view.
 
-use crate::watch::{Screen, View};
+use crate::{Screen, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use whimbrel_units::Duration;
 /// Time between two displays: as JSON or on a terminal, and as lines.
 const FAST: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_secs(10);
+
 /// Where transfers are shown.
 pub enum Display {
     /// A table on a terminal that is drawn again and again.

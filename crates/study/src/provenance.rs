@@ -1,9 +1,8 @@
 //! The provenance of a result: program version and command line.
 
+use crate::VERSION;
 use std::time::Instant;
 use whimbrel_report::page::Fact;
-
-pub use whimbrel_study::VERSION;
 
 /// The command line of this process, quoted for a shell.
 pub fn command() -> String {

@@ -48,6 +48,12 @@ impl Bar {
     }
 }
 
+impl Default for Bar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Observer for Bar {
     fn begin(&self, total: f64, name: &str) {
         *self.work.lock().unwrap_or_else(PoisonError::into_inner) = Work { total, done: 0.0 };
