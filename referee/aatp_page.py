@@ -1,4 +1,4 @@
-"""The page docs/aatp-referee.md and its pictures: the result of aatp.py for people."""
+"""The last section of docs/enhanced-aatp.md and its pictures: the result of aatp.py for people."""
 
 import datetime
 import os
@@ -8,10 +8,12 @@ import textwrap
 
 WIDTH = 100
 
-HEAD = """# Enhanced-AATP on real packets, beside the simulator
+# What precedes this line in the page is written by hand.
+BEGIN = (
+    "<!-- From here on written by `referee/aatp.py --write docs/enhanced-aatp.md`; do not edit. -->"
+)
 
-<!-- Written by `referee/aatp.py --write docs/aatp-referee.md`; do not edit. -->
-
+HEAD = """
 `whimbrel send --controller enhanced-aatp` sends files over QUIC ([send-files.md](send-files.md)),
 `whimbrel link` emulates the path ([emulate.md](emulate.md)), and the simulator runs the same
 algorithm over the same path. Path and algorithm are the same code on both sides. The transport is
@@ -47,7 +49,7 @@ def text_table(heads, rows):
 
 
 def page(sections, options):
-    """The page's text. `sections`: objects with title, text, heads, rows, notes, pictures."""
+    """The page with these results. `sections`: objects with title, text, heads, rows, notes, pictures."""
     version = subprocess.run(
         [options.whimbrel, "--version"], stdout=subprocess.PIPE, check=True, text=True
     ).stdout.strip()
@@ -58,10 +60,13 @@ def page(sections, options):
         version=version,
     )
     paragraphs = FACTS.format(**facts).strip().split("\n\n")
-    lines = [HEAD.strip(), ""]
+    by_hand, begin, _ = options.write.read_text().partition(BEGIN)
+    if not begin:
+        raise SystemExit(f"{options.write} does not have the line\n{BEGIN}")
+    lines = [by_hand + BEGIN, "", HEAD.strip(), ""]
     lines += [textwrap.fill(f"* {text}", WIDTH, subsequent_indent="  ") for text in paragraphs]
     for section in sections:
-        lines += ["", f"## {section.title}", "", textwrap.fill(section.text, WIDTH), ""]
+        lines += ["", f"### {section.title}", "", textwrap.fill(section.text, WIDTH), ""]
         lines += table(section.heads, section.rows)
         for note in section.notes:
             lines += ["", textwrap.fill(note, WIDTH)]

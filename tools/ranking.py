@@ -31,7 +31,7 @@ def main():
         '',
         f'{len(data["table"])} algorithms at {len(data["points"])} points of matrix version '
         f'{data["version"]}, scored from 0 to 1 (the',
-        'goal is met). [ranking-method.md](ranking-method.md) states the points and the formulas.',
+        'goal is met). [The method](#the-method) states the points and the formulas.',
         '`tools/ranking.py` writes this page from `whimbrel rank --json`; `make rank` does it for all',
         'algorithms.',
         '',
@@ -74,7 +74,7 @@ def main():
             cells += [f'`{s["algorithm"]}`', f'{s["score"]:.3f}']
         lines.append(row(cells))
     page = ROOT / 'docs/ranking.md'
-    # The section on version 2 of the matrix is written by hand.
+    # Version 2 of the matrix and the method are written by hand.
     _, heading, rest = page.read_text().partition('## Matrix version 2')
     page.write_text('\n'.join(lines) + '\n' + (f'\n{heading}{rest}' if heading else ''))
 

@@ -21,9 +21,8 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_study::sent::{self, Sent};
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
-    ClientOptions, DEFAULT_CONTROLLER, DeleteOptions, Filter, Measurement, Outcome,
-    QlogFolder, RemotePath, Report, Retry, SendOptions, SendSource, ServerAddress, TreeOptions,
-    transfer,
+    ClientOptions, DEFAULT_CONTROLLER, DeleteOptions, Filter, Measurement, Outcome, QlogFolder,
+    RemotePath, Report, Retry, SendOptions, SendSource, ServerAddress, TreeOptions, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
