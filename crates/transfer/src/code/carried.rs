@@ -23,8 +23,8 @@ use whimbrel_quic::endpoint::{RecvStream, SendStream};
 
 /// Flows, at most; a newer one takes the number of the oldest.
 const FLOWS: usize = 16;
-/// The largest datagram, bytes: that of the path MTU discovery fits.
-const DATAGRAM: usize = 2048;
+/// The largest datagram, bytes: those of QUIC have up to 9,000.
+const DATAGRAM: usize = 9216;
 /// Datagrams that wait for the stream.
 const WAITING: usize = 512;
 /// Bytes of a frame before the datagram.

@@ -71,21 +71,20 @@ pub async fn fetch(
         let Some(options_of_meeting) = &options.meet else {
             return pending().await;
         };
-        match Meeting::join(options_of_meeting, options.code.place()).await {
+        let error = match Meeting::join(options_of_meeting, options.code.place()).await {
             Ok(meeting) => {
                 let carried = for_receiver(meeting, (Ipv4Addr::LOCALHOST, port).into()).await;
-                let why = carried
-                    .err()
-                    .map_or("it was closed".to_owned(), |e| e.to_string());
+                let closed = || "it was closed".to_owned();
+                let why = carried.err().map_or_else(closed, |e| e.to_string());
                 Error::Lost(format!("the meeting server carries it no more: {why}"))
             }
-            Err(error) => {
-                if options.lan {
-                    sleep(NEAR).await;
-                }
-                error
-            }
+            Err(error) => error,
+        };
+        // The sender may come directly, or has just done so.
+        if options.lan {
+            sleep(NEAR).await;
         }
+        error
     };
     let work = async {
         tokio::pin!(meeting, stop);
@@ -105,7 +104,7 @@ pub async fn fetch(
                     _ => {}
                 },
                 // On this network the transfer goes on without it.
-                error = &mut meeting, if !begun => return Err(error),
+                error = &mut meeting, if !(begun && options.lan) => return Err(error),
                 () = &mut stop => return Err(Error::Stopped),
             }
         }

@@ -123,7 +123,8 @@ async fn find(
             }
             met = &mut meeting => {
                 let met = met?;
-                if let Ok(addresses) = timeout(NEAR, next(&mut near)).await
+                if lan
+                    && let Ok(addresses) = timeout(NEAR, next(&mut near)).await
                     && let Some(known) = first_of(client, &addresses, code).await?
                 {
                     return Ok(known);

@@ -135,6 +135,10 @@ impl Peer {
                 Some(_) = requests.join_next() => request_timeout = limits.idle.into(),
                 Some(_) = data.join_next() => {}
                 () = sleep_until(deadline), if !self.slot.is_admitted() => {
+                    // Who was admitted meanwhile stays.
+                    if self.slot.is_admitted() {
+                        continue;
+                    }
                     connection.close(VarInt::from_u32(close::IDLE), b"no token arrived in time");
                     break;
                 }

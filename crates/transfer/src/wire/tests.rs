@@ -250,12 +250,12 @@ proptest! {
 
 /// The format is fixed: a change here needs a new version.
 #[test]
-fn version_3_has_these_bytes() {
+fn version_4_has_these_bytes() {
     let hello = Message::Hello {
         version: VERSION,
         token: Token::from_bytes([7; 20]),
     };
-    let mut expected = vec![0, 0, 0, 22, 0, 3];
+    let mut expected = vec![0, 0, 0, 22, 0, 4];
     expected.extend([7; 20]);
     assert_eq!(hello.encode(), expected);
     let put = Message::Put(Put {
