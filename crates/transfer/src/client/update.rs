@@ -50,7 +50,7 @@ pub enum Outcome {
     /// It is not.
     #[serde(rename = "not stored")]
     NotStored,
-    /// The connection was lost around the server's answer.
+    /// The connection was lost around the server's answer, or the server's disk failed.
     #[serde(rename = "unknown")]
     Unknown,
 }

@@ -19,7 +19,7 @@ mod space;
 mod stage;
 mod system;
 #[cfg(test)]
-mod world;
+pub(crate) mod world;
 
 pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
@@ -39,10 +39,10 @@ use crate::wire::{Kind, Reason};
 use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, statat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use system::{openat, unlinkat};
 
 /// At which end of a connection a directory is. Only messages differ.
@@ -186,7 +186,9 @@ impl Storage {
             let Ok(metadata) = file.metadata() else {
                 continue;
             };
-            let changed = metadata.modified().unwrap_or(now);
+            // Not the time of its content: a file whose transfer ended just before it had its name
+            // has that of the original.
+            let changed = UNIX_EPOCH + Duration::from_secs(metadata.ctime().unsigned_abs());
             let old = now.duration_since(changed).unwrap_or_default() >= self.options.keep_partial;
             let right_type = if staged {
                 metadata.is_dir()

@@ -3,10 +3,16 @@
 //! Its hidden name follows from the user and the path, so the next attempt finds it. It is its own
 //! journal: what it contains is found with `SEEK_DATA` and verified by hash, so nothing else has to
 //! be kept in step with it. It is locked while a transfer uses it.
+//!
+//! A failed flush is the one thing that its content does not show: the system then believes that all
+//! is written, shows it as long as it is in memory, and a second flush succeeds. Whoever had the
+//! error may be dead. So the file carries a mark ([`UNFLUSHED`]) until it is flushed for the first
+//! time, and what is found in a file without the mark is written again as it is compared.
 
 use super::resolve::set_attributes;
 use super::system::{
-    fsync, linkat, openat, renameat, renameat_with, set_len, unlinkat, write_all_at,
+    fchmod, fsync, futimens, linkat, openat, renameat, renameat_with, set_len, unlinkat,
+    write_all_at,
 };
 use super::{Storage, is_own_name, is_same, own_name};
 use crate::blocks::FINE_LOG;
@@ -15,18 +21,24 @@ use crate::path::RemotePath;
 use crate::ranges::RangeSet;
 use crate::wire::{MAX_LIST, Metadata, Reason};
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, fchmod,
-    flock, futimens, seek,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, flock, seek,
 };
 use rustix::io::Errno;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 const SUFFIX: &str = ".part";
 /// Digits of the hash in a name.
 const DIGITS: usize = 32;
+/// The permission bits of an incomplete file.
+const MODE: u32 = 0o600;
+/// The sticky bit, which means nothing for a file on Linux: nobody has tried to flush this one. A
+/// stored file does not have it.
+const UNFLUSHED: u32 = 0o1000;
 /// After so many bytes at most the free space is checked again.
 const CHECK: u64 = 64 << 20;
 /// And after this part of it, so that as many files can grow at once.
@@ -63,6 +75,9 @@ pub(crate) struct Partial {
     file: File,
     /// Bytes until the free space is checked again.
     unchecked: AtomicU64,
+    /// What was in it may not be on disk, although the system believes so: it is written again as
+    /// it is read. No other write may come in between.
+    doubtful: Option<Mutex<()>>,
 }
 
 impl Storage {
@@ -79,7 +94,15 @@ impl Storage {
         // A second attempt is needed if another process removed the file before it was locked; a
         // third is unlikely.
         for _ in 0..8 {
-            let file = openat(&*self.root, &*name, flags, Mode::from_raw_mode(0o600));
+            let mode = Mode::from_raw_mode(MODE | UNFLUSHED);
+            let file = match openat(&*self.root, &*name, flags, mode) {
+                // It shall be read-only in the end, and its transfer ended before it had its name.
+                Err(Errno::ACCESS) => match self.make_writable(&name) {
+                    Err(Errno::WOULDBLOCK) => return Ok(Lock::Taken),
+                    made => made.and_then(|()| openat(&*self.root, &*name, flags, mode)),
+                },
+                opened => opened,
+            };
             let file = File::from(file.map_err(failed("create"))?);
             let metadata = file.metadata().map_err(Error::file(&shown, "inspect"))?;
             if !metadata.is_file() {
@@ -102,10 +125,24 @@ impl Storage {
                     path: shown,
                     file,
                     unchecked: AtomicU64::new(0),
+                    doubtful: (metadata.mode() & UNFLUSHED == 0).then(Mutex::default),
                 }));
             }
         }
         Err(failed("lock")(Errno::AGAIN))
+    }
+
+    fn make_writable(&self, name: &str) -> Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match openat(&*self.root, name, flags, Mode::empty()) {
+            Ok(file) => {
+                flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+                // Without the mark: it may have been flushed.
+                fchmod(&file, Mode::from_raw_mode(MODE))
+            }
+            Err(Errno::ACCESS) => unlinkat(&*self.root, name, AtFlags::empty()),
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -127,22 +164,32 @@ impl Partial {
         let size = self.len()?;
         let mut have = RangeSet::default();
         let mut at = 0;
-        while at < size {
-            let start = match seek(&self.file, SeekFrom::Data(at)) {
-                Ok(start) => start,
-                Err(Errno::NXIO) => break,
-                // The file system does not know: everything may be data.
-                Err(_) => at,
-            };
-            let end = seek(&self.file, SeekFrom::Hole(start))
-                .unwrap_or(size)
-                .clamp(start + 1, size);
+        while let Some(data) = self.next_data(at..size) {
             let part = 1 << FINE_LOG;
-            let whole_end = if end >= size { size } else { end / part * part };
-            have.insert(start.next_multiple_of(part)..whole_end);
-            at = end;
+            let whole_end = if data.end >= size {
+                size
+            } else {
+                data.end / part * part
+            };
+            have.insert(data.start.next_multiple_of(part)..whole_end);
+            at = data.end;
         }
         Ok(merge_close(have))
+    }
+
+    /// The first range of data in a part of the file; the rest up to there is a hole.
+    fn next_data(&self, within: Range<u64>) -> Option<Range<u64>> {
+        let start = match seek(&self.file, SeekFrom::Data(within.start)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return None,
+            // The file system does not know: everything may be data.
+            Err(_) => within.start,
+        };
+        if start >= within.end {
+            return None;
+        }
+        let end = seek(&self.file, SeekFrom::Hole(start)).unwrap_or(within.end);
+        Some(start..end.clamp(start + 1, within.end))
     }
 
     /// Writes all of `data` at `offset`.
@@ -156,18 +203,38 @@ impl Partial {
         } else {
             self.unchecked.fetch_sub(length, Ordering::Relaxed);
         }
+        let _alone = self.alone();
         write_all_at(&self.file, data, offset).map_err(Error::file(&self.path, "write"))
     }
 
-    /// Reads exactly `into` from `offset`.
+    /// Reads exactly `into` from `offset`. What was read can be flushed from now on.
     pub fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
-        self.file
-            .read_exact_at(into, offset)
-            .map_err(Error::file(&self.path, "read back"))
+        let alone = self.alone();
+        let read = self.file.read_exact_at(into, offset);
+        read.map_err(Error::file(&self.path, "read back"))?;
+        if alone.is_none() {
+            return Ok(());
+        }
+        let end = offset + into.len() as u64;
+        let mut at = offset;
+        // Holes stay holes.
+        while let Some(data) = self.next_data(at..end) {
+            let bytes = &into[(data.start - offset) as usize..(data.end - offset) as usize];
+            let written = write_all_at(&self.file, bytes, data.start);
+            written.map_err(Error::file(&self.path, "write"))?;
+            at = data.end;
+        }
+        Ok(())
+    }
+
+    fn alone(&self) -> Option<std::sync::MutexGuard<'_, ()>> {
+        let doubtful = self.doubtful.as_ref()?;
+        Some(doubtful.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Flushes the file to disk and renames it to `path`. The file then survives a crash. A file
-    /// that is replaced passes its permissions on.
+    /// that is replaced passes its permissions on. After an error of the disk it may have its name
+    /// all the same, but nobody knows whether it survives.
     pub fn store(&self, path: &RemotePath, metadata: &Metadata) -> Result<(), Error> {
         let storage = &self.storage;
         let failed = |what| {
@@ -180,9 +247,9 @@ impl Partial {
         set_attributes(&self.file, &metadata.attributes).map_err(failed("set attributes of"))?;
         fchmod(&self.file, Mode::from_raw_mode(mode.into())).map_err(failed("set the mode of"))?;
         set_modified(&self.file, metadata).map_err(failed("set the time of"))?;
+        // The mark is gone since `fchmod`.
         if let Err(e) = fsync(&self.file) {
-            // The system has given up what it could not write, and the next `fsync` succeeds
-            // without it: only what is sent again is sure to be on disk.
+            // The disk is not sound: better send all of it again.
             self.remove();
             return Err(failed("flush to disk")(e));
         }
@@ -190,7 +257,14 @@ impl Partial {
             Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY => storage.exists_error(path),
             e => storage.failed(path, "rename the file to this")(e),
         })?;
-        storage.flush_names(path)
+        storage.flush_names(path).map_err(|error| match error {
+            // The file has its name. Whatever the cause is, nobody must be told that it is not
+            // stored.
+            Error::File { path, what, cause } => {
+                Error::file(path, what)(std::io::Error::other(cause))
+            }
+            error => error,
+        })
     }
 
     fn rename(&self, parent: &File, path: &RemotePath) -> Result<(), Errno> {
@@ -236,7 +310,7 @@ fn merge_close(mut ranges: RangeSet) -> RangeSet {
     let mut gap = 1u64 << FINE_LOG;
     while ranges.len() > MAX_LIST {
         let mut merged = RangeSet::default();
-        let mut last: Option<std::ops::Range<u64>> = None;
+        let mut last: Option<Range<u64>> = None;
         for range in ranges.iter() {
             last = Some(match last {
                 Some(before) if range.start - before.end <= gap => before.start..range.end,
@@ -279,5 +353,38 @@ mod tests {
         };
         let error = partial.write_at(b"x", 0).expect_err("no space");
         assert_eq!(error.for_peer().reason, Reason::DiskFull, "{error}");
+    }
+
+    fn partial(storage: &Storage) -> Partial {
+        let path = RemotePath::new("a").expect("a path");
+        match storage.partial("u", &path).expect("opened") {
+            Lock::Ours(partial) => partial,
+            Lock::Taken => panic!("locked"),
+        }
+    }
+
+    /// A transfer that is killed between the time of the original and the name.
+    #[test]
+    fn a_file_that_is_complete_but_for_its_name_is_not_old() {
+        let scratch = ScratchDirectory::new();
+        let options = StorageOptions::default();
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        let complete = partial(&storage);
+        complete.write_at(b"x", 0).expect("written");
+        let metadata = Metadata {
+            modified: Some(crate::wire::FileTime {
+                seconds: 0,
+                nanoseconds: 0,
+            }),
+            ..Metadata::plain(crate::wire::Kind::File)
+        };
+        set_modified(&complete.file, &metadata).expect("set");
+        drop(complete);
+        let left = |now| {
+            storage.remove_leftovers(now).expect("removed");
+            crate::scratch_directory::file_names(scratch.path()).len()
+        };
+        let now = std::time::SystemTime::now();
+        assert_eq!([left(now), left(now + 2 * options.keep_partial)], [1, 0]);
     }
 }

@@ -6,15 +6,16 @@
 use super::partial::set_modified;
 use super::resolve::{open_directory, set_attributes};
 use super::system::{
-    fsync, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs, unlinkat, write_all,
+    fchmod, fsync, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs, unlinkat,
+    write_all,
 };
 use super::{ENTRY, Found, Storage, is_own_name, random_name};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Kind, Metadata, PackEntry, Reason};
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, flock, openat2,
-    readlinkat, statat,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, readlinkat,
+    statat,
 };
 use rustix::io::Errno;
 use std::collections::HashMap;

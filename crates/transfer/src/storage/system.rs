@@ -3,14 +3,15 @@
 
 #[cfg(test)]
 pub(super) use super::world::calls::{
-    fsync, linkat, mkdirat, openat, renameat, renameat_with, set_len, symlinkat, syncfs, unlinkat,
-    write_all, write_all_at,
+    fchmod, fsync, futimens, linkat, mkdirat, openat, renameat, renameat_with, set_len, symlinkat,
+    syncfs, unlinkat, write_all, write_all_at,
 };
 #[cfg(not(test))]
 pub(super) use real::{set_len, write_all, write_all_at};
 #[cfg(not(test))]
 pub(super) use rustix::fs::{
-    fsync, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs, unlinkat,
+    fchmod, fsync, futimens, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs,
+    unlinkat,
 };
 
 /// The calls that the standard library has.

@@ -333,7 +333,10 @@ impl Job {
             on_announced: &|announced| self.announced.store(announced, Ordering::Relaxed),
         };
         let sent = sending.run(put, &mut send, &mut receive).await;
-        if let Err(Error::Refused(_)) = &sent {
+        // A server whose disk fails may have given the file its name before.
+        if let Err(Error::Refused(refusal)) = &sent
+            && refusal.reason != Reason::Internal
+        {
             self.announced.store(false, Ordering::Relaxed);
         }
         sent

@@ -5,17 +5,18 @@ use super::disk::{Disk, Inode, Name, Node};
 use super::random::Random;
 use crate::storage::system::real;
 use rustix::fs as system;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps, fstat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// What may happen to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::storage::world) enum Fault {
+pub(crate) enum Fault {
     /// The disk is full.
     Full,
     /// It does not write.
@@ -39,25 +40,66 @@ impl Fault {
     ];
 }
 
-/// A flush that the program forgets, to see that lives notice it.
+/// A mistake of the program, to see that lives notice it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::storage::world) enum Forgotten {
-    /// `fsync` of files.
-    Files,
-    /// `fsync` of directories.
-    Directories,
-    /// `syncfs`.
-    Everything,
+pub(crate) enum Planted {
+    /// No `fsync` of files.
+    FileFlush,
+    /// No `fsync` of directories.
+    DirectoryFlush,
+    /// No `syncfs`.
+    FlushOfAll,
+    /// `syncfs` only every second time: after the new names, or before them.
+    HalfTheFlushes,
+    /// `fsync` of a file only with the next directory.
+    LateFlush,
+    /// The last byte of a write is missing.
+    ShortWrite,
+    /// A write that does not begin at the start of the file begins a byte later.
+    ShiftedWrite,
+    /// The length is not set.
+    Length,
+    /// Permissions are not set.
+    Mode,
+    /// The time is not set.
+    Time,
+    /// Nothing is removed.
+    Removal,
+    /// A rename replaces what must stay.
+    Replacing,
+}
+
+impl Planted {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::FileFlush,
+        Self::DirectoryFlush,
+        Self::FlushOfAll,
+        Self::HalfTheFlushes,
+        Self::LateFlush,
+        Self::ShortWrite,
+        Self::ShiftedWrite,
+        Self::Length,
+        Self::Mode,
+        Self::Time,
+        Self::Removal,
+        Self::Replacing,
+    ];
 }
 
 /// The disk of a thread, and what happens to calls.
-pub(in crate::storage::world) struct World {
+pub(crate) struct World {
     pub disk: Disk,
     pub random: Random,
     /// What may happen; a fault happens once in so many calls.
     pub faults: Vec<Fault>,
     pub every: u64,
-    pub forgotten: Option<Forgotten>,
+    /// What happens to the next calls to which it may happen, before anything is drawn.
+    pub next: VecDeque<Fault>,
+    pub planted: Option<Planted>,
+    /// Flushes so far, and files to be flushed later: for what is planted.
+    pub flushes: u64,
+    pub late: Vec<Node>,
     /// No call has an effect any more: the process is dead.
     pub dead: bool,
     /// Calls, and faults that happened.
@@ -70,13 +112,17 @@ thread_local! {
 }
 
 /// Puts a world into this thread, and returns the one that was there.
-pub(in crate::storage::world) fn replace(world: Option<World>) -> Option<World> {
+pub(crate) fn replace(world: Option<World>) -> Option<World> {
     WORLD.replace(world)
 }
 
 /// Works on the world of this thread, if there is one.
-pub(in crate::storage::world) fn with<T>(work: impl FnOnce(&mut World) -> T) -> Option<T> {
+pub(crate) fn with<T>(work: impl FnOnce(&mut World) -> T) -> Option<T> {
     WORLD.with_borrow_mut(|world| world.as_mut().map(work))
+}
+
+fn is_planted(planted: Planted) -> bool {
+    with(|world| world.planted == Some(planted)) == Some(true)
 }
 
 /// What happens to a call, if it is one of these.
@@ -85,6 +131,15 @@ fn fault(possible: &[Fault]) -> Result<Option<Fault>, Errno> {
         world.calls += 1;
         if world.dead {
             return Err(Errno::IO);
+        }
+        if world
+            .next
+            .front()
+            .is_some_and(|next| possible.contains(next))
+        {
+            let fault = world.next.pop_front();
+            world.dead = fault == Some(Fault::Kill);
+            return Ok(fault);
         }
         let faults = world.faults.iter();
         let faults: Vec<_> = faults.filter(|f| possible.contains(f)).copied().collect();
@@ -138,7 +193,7 @@ fn bytes(path: impl Arg) -> Result<Vec<u8>, Errno> {
     Ok(path.into_c_str()?.to_bytes().to_vec())
 }
 
-pub(in crate::storage) fn openat(
+pub(crate) fn openat(
     at: impl AsFd,
     path: impl Arg,
     flags: OFlags,
@@ -148,19 +203,26 @@ pub(in crate::storage) fn openat(
     if !flags.contains(OFlags::CREATE) {
         return system::openat(at, &path[..], flags, mode);
     }
-    let there = inode_at(&at, &path).is_some();
+    let found = statat(&at, &path[..], AtFlags::SYMLINK_NOFOLLOW);
+    let there = found.is_ok();
     if !there {
         whole(&[Fault::Full, Fault::Kill])?;
     }
+    // Whoever runs the tests may be root; a server is not.
+    let read_only = found.is_ok_and(|stat| stat.st_mode & 0o200 == 0);
+    if read_only && name_in(&at, &path).is_some() {
+        return Err(Errno::ACCESS);
+    }
     let opened = system::openat(&at, &path[..], flags, mode)?;
     if let (false, Some(name)) = (there, name_in(&at, &path)) {
-        let inode = inode(&fstat(&opened)?);
-        with(|world| world.disk.create_file(inode, name));
+        let stat = fstat(&opened)?;
+        let mode = stat.st_mode & 0o7777;
+        with(|world| world.disk.create_file(inode(&stat), name, mode));
     }
     Ok(opened)
 }
 
-pub(in crate::storage) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> Result<(), Errno> {
+pub(crate) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> Result<(), Errno> {
     let path = bytes(path)?;
     whole(&[Fault::Full, Fault::Kill])?;
     system::mkdirat(&at, &path[..], mode)?;
@@ -170,11 +232,7 @@ pub(in crate::storage) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> 
     Ok(())
 }
 
-pub(in crate::storage) fn symlinkat(
-    target: impl Arg,
-    at: impl AsFd,
-    path: impl Arg,
-) -> Result<(), Errno> {
+pub(crate) fn symlinkat(target: impl Arg, at: impl AsFd, path: impl Arg) -> Result<(), Errno> {
     let (target, path) = (bytes(target)?, bytes(path)?);
     whole(&[Fault::Full, Fault::Kill])?;
     system::symlinkat(&target[..], &at, &path[..])?;
@@ -184,7 +242,7 @@ pub(in crate::storage) fn symlinkat(
     Ok(())
 }
 
-pub(in crate::storage) fn linkat(
+pub(crate) fn linkat(
     from: impl AsFd,
     old: impl Arg,
     to: impl AsFd,
@@ -200,7 +258,7 @@ pub(in crate::storage) fn linkat(
     Ok(())
 }
 
-pub(in crate::storage) fn renameat(
+pub(crate) fn renameat(
     from: impl AsFd,
     old: impl Arg,
     to: impl AsFd,
@@ -209,7 +267,7 @@ pub(in crate::storage) fn renameat(
     rename(from, &bytes(old)?, to, &bytes(new)?, RenameFlags::empty())
 }
 
-pub(in crate::storage) fn renameat_with(
+pub(crate) fn renameat_with(
     from: impl AsFd,
     old: impl Arg,
     to: impl AsFd,
@@ -217,6 +275,10 @@ pub(in crate::storage) fn renameat_with(
     flags: RenameFlags,
 ) -> Result<(), Errno> {
     whole(&[Fault::Rename])?;
+    let flags = match is_planted(Planted::Replacing) {
+        true => RenameFlags::empty(),
+        false => flags,
+    };
     rename(from, &bytes(old)?, to, &bytes(new)?, flags)
 }
 
@@ -236,13 +298,12 @@ fn rename(
     Ok(())
 }
 
-pub(in crate::storage) fn unlinkat(
-    at: impl AsFd,
-    path: impl Arg,
-    flags: AtFlags,
-) -> Result<(), Errno> {
+pub(crate) fn unlinkat(at: impl AsFd, path: impl Arg, flags: AtFlags) -> Result<(), Errno> {
     let path = bytes(path)?;
     whole(&[Fault::Kill])?;
+    if is_planted(Planted::Removal) {
+        return Ok(());
+    }
     system::unlinkat(&at, &path[..], flags)?;
     if let Some(name) = name_in(&at, &path) {
         with(|world| world.disk.unname(name));
@@ -250,21 +311,28 @@ pub(in crate::storage) fn unlinkat(
     Ok(())
 }
 
-pub(in crate::storage) fn fsync(file: impl AsFd) -> Result<(), Errno> {
+pub(crate) fn fsync(file: impl AsFd) -> Result<(), Errno> {
     let Some(node) = node_of(&file) else {
         return system::fsync(file);
     };
+    if with(|world| !world.dead && world.disk.reports_error(node)) == Some(true) {
+        return Err(Errno::IO);
+    }
     match fault(&[Fault::Flush, Fault::Kill])? {
         None => {
-            with(|world| {
-                let forgotten = match world.disk.is_directory(node) {
-                    true => Forgotten::Directories,
-                    false => Forgotten::Files,
-                };
-                if world.forgotten != Some(forgotten) {
-                    world.disk.flush(node);
-                }
-            });
+            with(
+                |world| match (world.disk.is_directory(node), world.planted) {
+                    (true, Some(Planted::DirectoryFlush)) => {}
+                    (false, Some(Planted::FileFlush)) => {}
+                    (false, Some(Planted::LateFlush)) => world.late.push(node),
+                    _ => {
+                        for late in std::mem::take(&mut world.late) {
+                            world.disk.flush(late);
+                        }
+                        world.disk.flush(node);
+                    }
+                },
+            );
             Ok(())
         }
         Some(Fault::Flush) => {
@@ -275,25 +343,60 @@ pub(in crate::storage) fn fsync(file: impl AsFd) -> Result<(), Errno> {
     }
 }
 
-pub(in crate::storage) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
+pub(crate) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
     if node_of(&file).is_none() {
         return system::syncfs(file);
     }
     match fault(&[Fault::Flush, Fault::Kill])? {
         None => {
             with(|world| {
-                if world.forgotten != Some(Forgotten::Everything) {
-                    world.disk.flush_all();
+                world.flushes += 1;
+                match world.planted {
+                    Some(Planted::FlushOfAll) => {}
+                    Some(Planted::HalfTheFlushes) if world.flushes % 2 == 0 => {}
+                    _ => world.disk.flush_all(),
                 }
             });
             Ok(())
+        }
+        Some(Fault::Flush) => {
+            with(|world| world.disk.give_up_any(&mut world.random));
+            Err(Errno::IO)
         }
         Some(_) => Err(Errno::IO),
     }
 }
 
-pub(in crate::storage) fn set_len(file: &File, size: u64) -> io::Result<()> {
+pub(crate) fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
+    whole(&[Fault::Kill])?;
+    if is_planted(Planted::Mode) {
+        return Ok(());
+    }
+    system::fchmod(&file, mode)?;
+    if let Some(node) = node_of(file) {
+        with(|world| world.disk.set_mode(node, mode.as_raw_mode()));
+    }
+    Ok(())
+}
+
+pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
+    whole(&[Fault::Kill])?;
+    if is_planted(Planted::Time) {
+        return Ok(());
+    }
+    system::futimens(&file, times)?;
+    if let Some(node) = node_of(file) {
+        let time = times.last_modification;
+        with(|world| world.disk.set_time(node, (time.tv_sec, time.tv_nsec)));
+    }
+    Ok(())
+}
+
+pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
     whole(&[Fault::Full, Fault::Kill])?;
+    if is_planted(Planted::Length) {
+        return Ok(());
+    }
     real::set_len(file, size)?;
     if let Some(node) = node_of(file) {
         with(|world| world.disk.set_length(node, size));
@@ -301,14 +404,16 @@ pub(in crate::storage) fn set_len(file: &File, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-pub(in crate::storage) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> {
     let fault = fault(&[Fault::Full, Fault::Write, Fault::Kill])?;
     // A part may be written.
     let part = match fault {
         None => Some(data.len()),
         Some(_) => with(|world| world.random.below(data.len() as u64) as usize),
     };
-    let written = &data[..part.unwrap_or(0)];
+    let short = usize::from(is_planted(Planted::ShortWrite));
+    let written = &data[..part.unwrap_or(0).saturating_sub(short)];
+    let at = at + u64::from(at > 0 && is_planted(Planted::ShiftedWrite));
     real::write_all_at(file, written, at)?;
     if let Some(node) = node_of(file) {
         with(|world| world.disk.write(node, at, written));
@@ -320,7 +425,7 @@ pub(in crate::storage) fn write_all_at(file: &File, data: &[u8], at: u64) -> io:
     }
 }
 
-pub(in crate::storage) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
     if node_of(file).is_none() {
         return real::write_all(file, data);
     }

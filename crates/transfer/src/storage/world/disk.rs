@@ -7,18 +7,19 @@
 //! journal ([`Order::Journal`]) leaves the changes of names that came first.
 
 use super::random::Random;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What is written as a whole, bytes.
 const SECTOR: u64 = 512;
 
 /// The number of a file, directory or link, never used again.
-pub(super) type Node = usize;
+pub(crate) type Node = usize;
 /// A directory and a name in it.
 pub(super) type Name = (Node, Vec<u8>);
 /// What the system calls a file: device and inode.
@@ -26,7 +27,7 @@ pub(super) type Inode = (u64, u64);
 
 /// Which changes of names survive a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// The first ones, as with the journals of ext4, XFS and Btrfs.
     Journal,
     /// Any.
@@ -44,6 +45,9 @@ enum Content {
 /// The bytes of a file: sectors that were written, zeros elsewhere.
 #[derive(Debug, Clone, Default)]
 struct Bytes {
+    mode: u32,
+    /// The time of the last change, seconds and nanoseconds, if somebody has set it.
+    time: Option<(i64, i64)>,
     length: u64,
     sectors: BTreeMap<u64, [u8; SECTOR as usize]>,
 }
@@ -78,6 +82,8 @@ impl Bytes {
 enum Change {
     Write(Node, u64, Vec<u8>),
     Length(Node, u64),
+    Mode(Node, u32),
+    Time(Node, (i64, i64)),
     /// A name gets a node, or is removed.
     Entry(Name, Option<Node>),
     /// A node has a new name instead of its old one.
@@ -85,8 +91,22 @@ enum Change {
 }
 
 impl Change {
+    /// The file whose content it changes.
+    fn content_of(&self) -> Option<Node> {
+        match self {
+            Self::Write(node, ..) | Self::Length(node, _) => Some(*node),
+            _ => None,
+        }
+    }
+
     fn is_content_of(&self, node: Node) -> bool {
-        matches!(self, Self::Write(n, ..) | Self::Length(n, _) if *n == node)
+        self.content_of() == Some(node)
+    }
+
+    /// Whether `fsync` of a file flushes it.
+    fn is_of_file(&self, node: Node) -> bool {
+        let attribute = matches!(self, Self::Mode(n, _) | Self::Time(n, _) if *n == node);
+        attribute || self.is_content_of(node)
     }
 
     fn is_of_names(&self) -> bool {
@@ -104,12 +124,14 @@ impl Change {
 
 /// The disk: what is flushed, and what is not yet.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(crate) struct Disk {
     order: Order,
     root: Node,
     nodes: Vec<Content>,
     entries: BTreeMap<Name, Node>,
     pending: Vec<Change>,
+    /// Files of which something could not be written, which nobody knows yet.
+    failed: BTreeSet<Node>,
     /// The nodes that the directory of the process has now.
     known: HashMap<Inode, Node>,
 }
@@ -123,6 +145,7 @@ impl Disk {
             nodes: vec![Content::Directory],
             entries: BTreeMap::new(),
             pending: Vec::new(),
+            failed: BTreeSet::new(),
             known: HashMap::new(),
         };
         disk.learn(root, 0);
@@ -147,8 +170,12 @@ impl Disk {
         self.pending.push(Change::Entry(name, Some(node)));
     }
 
-    pub fn create_file(&mut self, inode: Inode, name: Name) {
-        self.add(inode, name, Content::File(Bytes::default()));
+    pub fn create_file(&mut self, inode: Inode, name: Name, mode: u32) {
+        let empty = Bytes {
+            mode,
+            ..Bytes::default()
+        };
+        self.add(inode, name, Content::File(empty));
     }
 
     pub fn create_directory(&mut self, inode: Inode, name: Name) {
@@ -165,6 +192,14 @@ impl Disk {
 
     pub fn set_length(&mut self, node: Node, length: u64) {
         self.pending.push(Change::Length(node, length));
+    }
+
+    pub fn set_mode(&mut self, node: Node, mode: u32) {
+        self.pending.push(Change::Mode(node, mode));
+    }
+
+    pub fn set_time(&mut self, node: Node, time: (i64, i64)) {
+        self.pending.push(Change::Time(node, time));
     }
 
     pub fn name(&mut self, name: Name, node: Node) {
@@ -193,7 +228,7 @@ impl Disk {
         };
         for (index, change) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             let now = match self.order {
-                _ if !is_directory => change.is_content_of(node),
+                _ if !is_directory => change.is_of_file(node),
                 Order::Journal => change.is_of_names() && last.is_some_and(|last| index <= last),
                 // What flushes only the old name of a rename flushes nothing.
                 Order::None => match &change {
@@ -230,6 +265,22 @@ impl Disk {
         }
     }
 
+    /// The same for some of the files, while it flushes everything. `fsync` of each reports it once.
+    pub fn give_up_any(&mut self, random: &mut Random) {
+        let dirty: BTreeSet<_> = self.pending.iter().filter_map(Change::content_of).collect();
+        for node in dirty {
+            if random.once_in(2) {
+                self.give_up(node, random);
+                self.failed.insert(node);
+            }
+        }
+    }
+
+    /// Whether something of a file could not be written since this was last asked.
+    pub fn reports_error(&mut self, node: Node) -> bool {
+        self.failed.remove(&node)
+    }
+
     /// Everything is flushed.
     pub fn flush_all(&mut self) {
         for change in std::mem::take(&mut self.pending) {
@@ -247,6 +298,16 @@ impl Disk {
             Change::Length(node, length) => {
                 if let Content::File(bytes) = &mut self.nodes[node] {
                     bytes.set_length(length);
+                }
+            }
+            Change::Mode(node, mode) => {
+                if let Content::File(bytes) = &mut self.nodes[node] {
+                    bytes.mode = mode;
+                }
+            }
+            Change::Time(node, time) => {
+                if let Content::File(bytes) = &mut self.nodes[node] {
+                    bytes.time = Some(time);
                 }
             }
             Change::Entry(name, Some(node)) => drop(self.entries.insert(name, node)),
@@ -295,6 +356,7 @@ impl Disk {
             }
         }
         self.known.clear();
+        self.failed.clear();
         self.learn(root, self.root);
         self.make(self.root, root, &mut HashMap::new())
     }
@@ -336,6 +398,11 @@ impl Disk {
                     }
                     file.write_all_at(&run.1, run.0)?;
                     file.set_len(bytes.length)?;
+                    file.set_permissions(fs::Permissions::from_mode(bytes.mode))?;
+                    if let Some((seconds, nanoseconds)) = bytes.time {
+                        let since = Duration::new(seconds as u64, nanoseconds as u32);
+                        file.set_modified(UNIX_EPOCH + since)?;
+                    }
                     made.insert(node, path.clone());
                 }
             }

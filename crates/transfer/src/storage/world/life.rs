@@ -1,6 +1,6 @@
 //! A life: transfers as a server makes them, crashes, and what must hold after each of them.
 
-use super::calls::{self, Fault, Forgotten, World};
+use super::calls::{self, Fault, Planted, World};
 use super::disk::{Disk, Order};
 use super::random::Random;
 use crate::blocks::{BlockHashes, CHUNK, FINE_LOG, hash_subtree};
@@ -11,8 +11,11 @@ use crate::path::RemotePath;
 use crate::ranges::RangeSet;
 use crate::scratch_directory::ScratchDirectory;
 use crate::storage::{Directories, Lock, Storage, StorageOptions};
-use crate::wire::{Kind, Metadata, PackEntry, Reason};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::wire::{FileTime, Kind, Metadata, PackEntry, Reason};
+use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +28,9 @@ const PIECE: u64 = 256 << 10;
 /// that is compared.
 const IN_VAIN: u64 = PIECE + (2 << FINE_LOG);
 
+/// Permissions of files.
+const MODES: [u16; 4] = [0o644, 0o600, 0o444, 0o755];
+
 /// What a life is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
@@ -35,7 +41,7 @@ pub(super) struct Plan {
     /// Whether the machine crashes, too.
     pub crashes: bool,
     /// A mistake of the program.
-    pub forgotten: Option<Forgotten>,
+    pub planted: Option<Planted>,
 }
 
 /// What has happened in lives.
@@ -58,6 +64,18 @@ impl Content {
         Random::new(self.0).fill(&mut data);
         data
     }
+
+    /// What is known of the file beside its content.
+    fn metadata(self) -> Metadata {
+        Metadata {
+            mode: Some(MODES[self.0 as usize % MODES.len()]),
+            modified: Some(FileTime {
+                seconds: (self.0 % 2_000_000_000) as i64,
+                nanoseconds: (self.0 % 1_000_000_000) as u32,
+            }),
+            ..Metadata::plain(Kind::File)
+        }
+    }
 }
 
 /// What may be at a path; `None` is nothing.
@@ -79,6 +97,7 @@ pub(super) struct Life {
     options: StorageOptions,
     storage: Option<Storage>,
     expected: BTreeMap<&'static str, Expected>,
+    umask: u16,
     /// The last transfer, if it failed.
     failed: Option<(&'static str, Content)>,
     tally: Tally,
@@ -87,6 +106,17 @@ pub(super) struct Life {
 impl Life {
     /// Lives a life. Returns what has happened, or what did not hold.
     pub fn live(plan: &Plan) -> Result<Tally, String> {
+        let mut life = Self::begin(plan)?;
+        let lived = life.steps();
+        drop(life.storage.take());
+        if let Some(world) = calls::replace(None) {
+            (life.tally.calls, life.tally.faults) = (world.calls, world.happened);
+        }
+        lived.map(|()| life.tally)
+    }
+
+    /// A world in this thread, before the first process starts.
+    fn begin(plan: &Plan) -> Result<Self, String> {
         let mut random = Random::new(plan.seed);
         let order = *random.one_of(&[Order::Journal, Order::None]);
         let options = StorageOptions {
@@ -104,13 +134,14 @@ impl Life {
             };
             (path, expected)
         });
-        let mut life = Self {
+        let life = Self {
             plan: plan.clone(),
             scratch,
             directories: 0,
             options,
             storage: None,
             expected: expected.into(),
+            umask: crate::storage::umask(),
             failed: None,
             tally: Tally::default(),
             random: Random::new(plan.seed ^ 1 << 63),
@@ -120,19 +151,17 @@ impl Life {
         calls::replace(Some(World {
             disk: Disk::new(order, &directory),
             faults: plan.faults.clone(),
-            forgotten: plan.forgotten,
+            planted: plan.planted,
             every: 5 + random.below(60),
             random,
+            next: VecDeque::new(),
+            flushes: 0,
+            late: Vec::new(),
             dead: false,
             calls: 0,
             happened: 0,
         }));
-        let lived = life.steps();
-        drop(life.storage.take());
-        if let Some(world) = calls::replace(None) {
-            (life.tally.calls, life.tally.faults) = (world.calls, world.happened);
-        }
-        lived.map(|()| life.tally)
+        Ok(life)
     }
 
     fn directory(&self) -> PathBuf {
@@ -362,14 +391,59 @@ impl Life {
         }
         let found = root(&partial, size, &hashes, &cancel)?;
         assert_eq!(found, hash, "what was written is there");
-        let metadata = Metadata::plain(Kind::File);
-        let stored = partial.store(&remote, &metadata);
+        let foreign = self.foreign(path)?;
+        let stored = partial.store(&remote, &content.metadata());
+        if foreign && let Ok(()) = stored {
+            panic!("`{path}` replaces what another program has stored");
+        }
         if stored.is_err() && calls::with(|world| world.happened) != lost_before {
             // What a disk has not flushed is sent again.
             let entry = self.expected.get_mut(path).expect("one of the paths");
             entry.sending = None;
         }
         stored
+    }
+
+    /// Another program may store something at a path where nothing is. Returns whether it did.
+    fn foreign(&mut self, path: &'static str) -> Result<bool, Error> {
+        let storage = self.storage()?;
+        let there = storage.look_up(&Self::remote(path))?.is_some();
+        if storage.overwrites() || there || path.contains('/') || !self.random.once_in(8) {
+            return Ok(false);
+        }
+        // It has no faults.
+        let faults = calls::with(|world| std::mem::take(&mut world.faults));
+        let content = Content(self.random.below(u64::MAX), 1000);
+        let stored = self.write_foreign(path, content);
+        calls::with(|world| world.faults = faults.unwrap_or_default());
+        stored.map_err(|e| Error::file(path, "write")(e.into()))?;
+        self.expect(path).later.insert(Some(content));
+        Ok(true)
+    }
+
+    fn write_foreign(&self, path: &str, content: Content) -> Result<(), Errno> {
+        let directory = std::fs::File::open(self.directory()).map_err(|_| Errno::IO)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        let mode = content.metadata().mode.unwrap_or(0).into();
+        let file = calls::openat(&directory, path, flags, Mode::from_raw_mode(0o600))?;
+        let file = std::fs::File::from(file);
+        calls::write_all_at(&file, &content.data(), 0).map_err(|_| Errno::IO)?;
+        calls::fchmod(&file, Mode::from_raw_mode(mode))?;
+        let time = Timespec {
+            tv_sec: content.metadata().modified.map_or(0, |time| time.seconds),
+            tv_nsec: content
+                .metadata()
+                .modified
+                .map_or(0, |time| time.nanoseconds)
+                .into(),
+        };
+        let times = Timestamps {
+            last_access: time,
+            last_modification: time,
+        };
+        calls::futimens(&file, &times)?;
+        calls::fsync(&file)?;
+        calls::fsync(&directory)
     }
 
     /// Stores some small files, as `server::tree` does.
@@ -389,7 +463,7 @@ impl Life {
             };
             let entry = PackEntry {
                 path: path.into(),
-                metadata: Metadata::plain(Kind::File),
+                metadata: content.metadata(),
                 content: content.data().into(),
             };
             let new = self.expect(path).later.insert(Some(content));
@@ -464,12 +538,39 @@ impl Life {
         };
         let same = |content: &&Content| content.1 == found.len() as u64 && content.data() == found;
         let found_content = possible.flatten().find(same);
+        if let Some(content) = found_content {
+            self.attributes(path, *content)?;
+        }
         found_content.copied().map(Some).ok_or_else(|| {
             format!(
                 "`{path}` has {} bytes that nobody stored: {expected:?}",
                 found.len()
             )
         })
+    }
+
+    /// A file has its time, and its permissions unless it has kept those of one that it replaced.
+    fn attributes(&self, path: &str, content: Content) -> Result<(), String> {
+        // So short ones are equal by chance, and one that is there already stays as it is.
+        if content.1 < 16 {
+            return Ok(());
+        }
+        let found = std::fs::metadata(self.directory().join(path)).map_err(|e| e.to_string())?;
+        let (mode, wanted) = (found.mode() as u16 & 0o7777, content.metadata());
+        let time = FileTime {
+            seconds: found.mtime(),
+            nanoseconds: found.mtime_nsec() as u32,
+        };
+        let permitted = match self.options.overwrite {
+            true => MODES.map(|mode| mode & !self.umask).contains(&mode),
+            false => wanted.mode.map(|wanted| wanted & !self.umask) == Some(mode),
+        };
+        if !permitted || Some(time) != wanted.modified {
+            return Err(format!(
+                "`{path}` has mode {mode:o} and {time:?}, not {wanted:?}"
+            ));
+        }
+        Ok(())
     }
 
     /// What must hold at all times.
@@ -496,4 +597,37 @@ fn visible(directory: &Path, above: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `fsync` fails, the process is killed before it removes the file, and the next one finds all
+    /// of it. Its own `fsync` succeeds, although the disk does not have what the first one lost.
+    #[test]
+    fn what_a_failed_flush_lost_is_written_again() {
+        for seed in 0..16 {
+            let plan = Plan {
+                seed,
+                steps: 0,
+                faults: Vec::new(),
+                crashes: false,
+                planted: None,
+            };
+            let mut life = Life::begin(&plan).expect("begun");
+            // No other program stores anything there.
+            life.options.overwrite = true;
+            life.start().expect("started");
+            let content = Content(seed, 300_000);
+            calls::with(|world| world.next = [Fault::Flush, Fault::Kill].into());
+            life.put("a", content).expect_err("the flush fails");
+            assert_eq!(calls::with(|world| world.dead), Some(true));
+            life.revive().expect("revived");
+            life.put("a", content).expect("stored");
+            life.crash_machine().expect("crashed");
+            life.check().expect("what was stored is there");
+            calls::replace(None);
+        }
+    }
 }

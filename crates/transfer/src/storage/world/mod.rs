@@ -13,8 +13,17 @@
 //! crashes, the directory is made again from what a disk may have then: of what was not flushed,
 //! parts of 512 bytes of each write, and some of the new, changed and removed names.
 
-pub(super) mod calls;
-mod disk;
+pub(crate) mod calls;
+pub(crate) mod disk;
 mod life;
-mod random;
+pub(crate) mod random;
 mod tests;
+
+/// The seeds that a text names: `N` for the first ones, or `FROM..TO`.
+pub(crate) fn seeds_of(text: &str) -> std::ops::Range<u64> {
+    let number = |text: &str| text.trim().parse().expect("SEEDS: a number, or FROM..TO");
+    match text.split_once("..") {
+        Some((from, to)) => number(from)..number(to),
+        None => 0..number(text),
+    }
+}

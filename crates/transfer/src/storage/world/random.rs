@@ -1,7 +1,7 @@
 //! Everything that is drawn, from a seed.
 
 /// Draws numbers. The same seed draws the same ones.
-pub(super) struct Random(blake3::OutputReader);
+pub(crate) struct Random(blake3::OutputReader);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
