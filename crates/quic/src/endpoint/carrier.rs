@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 use whimbrel_units::{Duration, Time};
 
-/// Carries the datagrams of one endpoint, to and from one peer.
+/// Carries the datagrams of one endpoint, to and from one peer; in a simulation, to and from all.
 pub struct Carrier {
     endpoint: Arc<EndpointShared>,
     peer: SocketAddr,
@@ -24,19 +24,23 @@ pub struct Carrier {
 
 impl Carrier {
     pub(super) fn new(endpoint: Arc<EndpointShared>) -> Self {
-        let peer = endpoint.local_addr();
         Self {
+            peer: endpoint.local_addr(),
+            began: endpoint.clock.now(),
             endpoint,
-            peer,
-            began: Instant::now(),
         }
     }
 
     /// A datagram arrived from the peer.
     pub fn receive(&self, datagram: &[u8]) {
-        let now = Instant::now();
+        self.receive_from(self.peer, datagram);
+    }
+
+    /// A datagram arrived from `source`.
+    pub fn receive_from(&self, source: SocketAddr, datagram: &[u8]) {
+        let now = self.endpoint.clock.now();
         let arrival = Arrival {
-            source: self.peer,
+            source,
             destination: None,
             ecn: None,
             arrived: Time::ZERO + Duration::from(now - self.began),
@@ -48,9 +52,14 @@ impl Carrier {
     /// Makes the next datagram for the peer, which replaces what is in `buffer`. Returns false if
     /// there is none now.
     pub fn send(&self, buffer: &mut Vec<u8>) -> bool {
-        let now = Instant::now();
+        self.send_to(buffer).is_some()
+    }
+
+    /// The same for a datagram for anybody. Returns where it goes.
+    pub fn send_to(&self, buffer: &mut Vec<u8>) -> Option<SocketAddr> {
+        let now = self.endpoint.clock.now();
         let outgoing = self.endpoint.call(|core| core.poll_transmit(now, buffer));
-        outgoing.is_some()
+        outgoing.map(|outgoing| outgoing.destination)
     }
 
     /// When [`Self::expire`] must be called.
@@ -60,7 +69,7 @@ impl Carrier {
 
     /// Handles the deadlines that have passed.
     pub fn expire(&self) {
-        let now = Instant::now();
+        let now = self.endpoint.clock.now();
         self.endpoint.call(|core| core.expire(now));
     }
 

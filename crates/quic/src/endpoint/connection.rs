@@ -170,9 +170,14 @@ impl Connection {
         self.change(|state| state.proto.set_send_window(bytes));
     }
 
-    /// Sets the maximum data that the peer may send before the application has read it, bytes.
+    /// Sets the maximum data that the peer may send before the application has read it, bytes,
+    /// together with what the application [keeps](RecvStream::keep) of it.
     pub fn set_receive_window(&self, bytes: VarInt) {
-        self.change(|state| state.proto.set_receive_window(bytes));
+        self.change(|state| {
+            if let Some(window) = state.window.set(bytes) {
+                state.proto.set_receive_window(window);
+            }
+        });
     }
 
     /// Trusts the peer: the bursts that it sends join this end's

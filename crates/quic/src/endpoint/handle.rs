@@ -19,6 +19,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a server needs.
 pub struct Server {
@@ -107,17 +108,43 @@ impl Endpoint {
     /// An endpoint without a socket and a thread: the caller carries its datagrams to one peer,
     /// for example over a TCP connection.
     pub fn carried(config: EndpointConfig, server: Option<Server>, peer: SocketAddr) -> Self {
+        Self::without_socket(config, server, peer, Clock::System)
+    }
+
+    /// An endpoint at the address `local` of a simulated network, whose datagrams the simulation
+    /// carries to and from any address ([`Carrier::receive_from`], [`Carrier::send_to`]), by its
+    /// own clock.
+    pub fn simulated(
+        config: EndpointConfig,
+        server: Option<Server>,
+        local: SocketAddr,
+        now: impl Fn() -> Instant + Send + Sync + 'static,
+    ) -> Self {
+        Self::without_socket(config, server, local, Clock::Of(Arc::new(now)))
+    }
+
+    fn without_socket(
+        config: EndpointConfig,
+        server: Option<Server>,
+        address: SocketAddr,
+        clock: Clock,
+    ) -> Self {
         let (base, prepare) = match server {
             Some(server) => (Some(server.config), Some(server.prepare)),
             None => (None, None),
         };
         let proto = noq_proto::Endpoint::new(Arc::new(config), base, false);
         let inbox = Arc::new(Inbox::default());
-        let core = Core::new(proto, Arc::clone(&inbox), peer.is_ipv6(), NonZeroUsize::MIN);
-        Self::over(core, inbox, Clock::System, prepare, peer)
+        let core = Core::new(
+            proto,
+            Arc::clone(&inbox),
+            address.is_ipv6(),
+            NonZeroUsize::MIN,
+        );
+        Self::over(core, inbox, clock, prepare, address)
     }
 
-    /// What carries the datagrams of an endpoint made by [`Self::carried`].
+    /// What carries the datagrams of an endpoint made by [`Self::carried`] or [`Self::simulated`].
     pub fn carrier(&self) -> Carrier {
         Carrier::new(Arc::clone(&self.0.0))
     }

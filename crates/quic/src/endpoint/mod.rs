@@ -40,6 +40,7 @@ mod handle;
 mod handshake_tests;
 mod inbox;
 mod incoming;
+mod kept;
 #[cfg(test)]
 mod moving_tests;
 mod obstacle;
@@ -67,6 +68,7 @@ pub use connecting::Connecting;
 pub use connection::Connection;
 pub use handle::{Endpoint, Server};
 pub use incoming::{Incoming, RetryError};
+pub use kept::Kept;
 pub use obstacle::Obstacle;
 pub use prepared::Prepared;
 pub use receive_stream::{ReadError, ReadExactError, ReadToEndError, RecvStream, ResetError};

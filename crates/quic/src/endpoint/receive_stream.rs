@@ -1,5 +1,6 @@
 //! The receiving side of a stream.
 
+use super::kept::Kept;
 use super::state::{ConnectionRef, State};
 use super::waiters::Topic;
 use bytes::Bytes;
@@ -34,6 +35,13 @@ impl RecvStream {
     /// The stream's number.
     pub fn id(&self) -> StreamId {
         self.id
+    }
+
+    /// Counts bytes that were read as if they were not read yet, until the result is dropped: the
+    /// peer may send less meanwhile. So what waits for a slow disk, say, is bounded together with
+    /// what waits to be read ([`Connection::set_receive_window`](super::Connection)).
+    pub fn keep(&self, bytes: u64) -> Kept {
+        self.connection.keep(bytes)
     }
 
     /// Reads into `buffer` what has arrived, at least one byte. Returns the length; `None` at the

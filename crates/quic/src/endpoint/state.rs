@@ -1,6 +1,7 @@
 //! The state of one connection, shared by the core and the application's handles.
 
 use super::inbox::Inbox;
+use super::kept::{Kept, Window};
 use super::obstacle::Obstacle;
 use super::quantum::Quantum;
 use super::transmit::Held;
@@ -118,6 +119,8 @@ pub(crate) struct State {
     pub quantum: Quantum,
     /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
     pub full_space: usize,
+    /// What the peer may send, and what the application keeps.
+    pub window: Window,
 }
 
 impl HasWaiters for State {
@@ -145,6 +148,7 @@ impl State {
             held: None,
             quantum: Quantum::default(),
             full_space,
+            window: Window::default(),
         }
     }
 
@@ -296,6 +300,11 @@ impl Drop for Owner {
 impl ConnectionRef {
     pub fn new(shared: Arc<Shared>) -> Self {
         Self(Arc::new(Owner(shared)))
+    }
+
+    /// See [`RecvStream::keep`](super::RecvStream::keep). It does not keep the connection open.
+    pub fn keep(&self, bytes: u64) -> Kept {
+        Kept::new(Arc::clone(&self.0.0), bytes)
     }
 }
 

@@ -3,8 +3,7 @@
 use super::summary::IntervalSample;
 use crate::connection::over_tcp::DATAGRAM;
 use noq_proto::PathId;
-use std::time::Instant;
-use tokio::time::{Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use whimbrel_quic::Monitor;
 use whimbrel_quic::endpoint::Connection;
 use whimbrel_units::{Bytes, Duration};
@@ -107,7 +106,7 @@ impl IntervalStatistics {
 }
 
 fn ticks(length: Duration) -> (Interval, Duration) {
-    let mut ticks = interval_at(tokio::time::Instant::now() + length.into(), length.into());
+    let mut ticks = interval_at(Instant::now() + length.into(), length.into());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     (ticks, length)
 }

@@ -16,12 +16,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
-use whimbrel_quic::endpoint::{ReadError, RecvStream};
+use whimbrel_quic::endpoint::{Kept, ReadError, RecvStream};
 
 /// Data collected from a stream before it is written, bytes.
 const PIECE: u64 = 256 << 10;
 /// Data is written after this time at the latest: what is on disk is not sent again after a crash.
 const FLUSH: Duration = Duration::from_millis(50);
+/// What is being collected counts in steps of this, bytes: exactness would cost a lock each time.
+const STEP: u64 = 64 << 10;
+/// Pieces smaller than this are copied: each may hold the memory of a whole datagram.
+const SMALL: usize = 512;
+/// What a piece takes beside its bytes, at most.
+const PER_PIECE: u64 = 256;
+/// Separate gaps in a chunk, at most. Loss leaves one for two packets, of which a chunk has 900.
+const GAPS: usize = 4096;
 
 /// A chunk that is being received.
 struct Receiving {
@@ -84,6 +92,7 @@ impl Receiving {
 
     fn piece(&self, at: u64, data: Bytes) -> Piece {
         Piece {
+            kept: self.stream.keep(data.len() as u64 + PER_PIECE),
             data,
             at,
             stream: self.number,
@@ -98,7 +107,8 @@ impl Receiving {
         let mut some = Vec::new();
         while at < self.range.end {
             let want = (self.range.end - at).min(PIECE) as usize;
-            let mut data = BytesMut::with_capacity(want);
+            let mut data = BytesMut::new();
+            let mut collected = Collected::of(&self.stream);
             while data.len() < want {
                 let reading = self.stream.read_many(&mut some, want - data.len());
                 let Ok(read) = timeout(FLUSH, reading).await else {
@@ -106,23 +116,26 @@ impl Receiving {
                 };
                 let read = read.map_err(lost)?.ok_or_else(|| self.wrong())?;
                 self.took(read).await;
+                // No memory before there is data.
+                data.reserve(want - data.len());
                 for part in some.drain(..) {
                     data.extend_from_slice(&part);
                 }
+                collected.set(data.len() as u64);
             }
             if data.is_empty() {
                 break;
+            }
+            if data.len() < data.capacity() / 2 {
+                data = BytesMut::from(&data[..]);
             }
             let end = at + data.len() as u64;
             if end == self.range.end && self.stream.read_chunk(1).await.map_err(lost)?.is_some() {
                 return Err(self.wrong());
             }
-            if self
-                .pieces
-                .send(self.piece(at, data.freeze()))
-                .await
-                .is_err()
-            {
+            let piece = self.piece(at, data.freeze());
+            drop(collected);
+            if self.pieces.send(piece).await.is_err() {
                 return Ok(Err(Failed));
             }
             at = end;
@@ -136,6 +149,7 @@ impl Receiving {
         let mut missing = RangeSet::of(at..self.range.end);
         let mut some = Vec::new();
         let mut held = Held::default();
+        let mut collected = Collected::of(&self.stream);
         let mut due = Instant::now();
         let mut ended = false;
         while !(ended && held.is_empty()) {
@@ -162,17 +176,45 @@ impl Receiving {
                         missing.remove(part.0..part.1);
                         held.insert(part.0, part.2);
                     }
+                    if missing.len() > GAPS {
+                        let text = "a chunk comes in too many separate pieces";
+                        return Err(Error::Protocol(text.to_owned()));
+                    }
+                    collected.set(held.cost());
                 }
                 permit = self.pieces.reserve(), if !held.is_empty() && ready => {
                     let (Ok(permit), Some((at, data))) = (permit, held.take_first_run()) else {
                         return Ok(());
                     };
                     permit.send(self.piece(at, data));
+                    collected.set(held.cost());
                 }
                 () = sleep_until(due), if !held.is_empty() && !ready => {}
             }
         }
         Ok(())
+    }
+}
+
+/// Counts what is being collected, in steps.
+struct Collected {
+    kept: Kept,
+    counted: u64,
+}
+
+impl Collected {
+    fn of(stream: &RecvStream) -> Self {
+        Self {
+            kept: stream.keep(0),
+            counted: 0,
+        }
+    }
+
+    fn set(&mut self, bytes: u64) {
+        if bytes.abs_diff(self.counted) >= STEP {
+            self.kept.set(bytes);
+            self.counted = bytes;
+        }
     }
 }
 
@@ -188,8 +230,17 @@ impl Held {
         self.parts.is_empty()
     }
 
+    /// The memory that they take, about.
+    fn cost(&self) -> u64 {
+        self.bytes + self.parts.len() as u64 * PER_PIECE
+    }
+
     fn insert(&mut self, at: u64, data: Bytes) {
         self.bytes += data.len() as u64;
+        let data = match data.len() < SMALL {
+            true => Bytes::copy_from_slice(&data),
+            false => data,
+        };
         self.parts.insert(at, data);
     }
 

@@ -1,12 +1,14 @@
-//! The threads that write and hash one file.
+//! What writes and hashes one file, beside the tasks that receive it.
 //!
-//! One thread writes, so that threads do not wait for the file's lock. A second thread hashes each
-//! block while it is in memory. A block whose pieces come out of order is read back when it is
+//! One task writes, so that threads do not wait for the file's lock. A second task hashes each
+//! block while it is in memory. Both take all pieces that wait to a thread, and take none between
+//! two batches: files that wait for data have no threads. A block whose pieces come out of order is read back when it is
 //! complete, and what arrives in parts of blocks at the end.
 
 use super::Hashes;
+use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, CHUNK, SubtreeHasher, hash_subtree, subtree};
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, CancelOnDrop};
 use crate::error::Error;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
@@ -15,12 +17,15 @@ use blake3::hazmat::ChainingValue;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, spawn_blocking};
+use whimbrel_quic::endpoint::Kept;
 
-/// Maximum number of pieces that wait to be written, and that wait to be hashed.
+/// Maximum number of pieces that wait to be written, and that are written at once.
 const WAITING: usize = 16;
+/// Batches that wait to be hashed.
+const BATCHES: usize = 2;
 
 /// Part of a chunk, to be written to the file. Pieces of one chunk do not overlap.
 pub(super) struct Piece {
@@ -31,15 +36,20 @@ pub(super) struct Piece {
     pub stream: u64,
     /// The whole chunk.
     pub chunk: Range<u64>,
+    /// Its memory counts until it is hashed.
+    #[expect(dead_code, reason = "it counts until it is dropped")]
+    pub kept: Kept,
 }
 
-/// The threads of one file.
+/// The tasks of one file. Dropped, they end, and what waits to be written is not written.
 pub(super) struct Disk {
     pieces: Option<mpsc::Sender<Piece>>,
-    writer: Option<JoinHandle<Result<(), Error>>>,
-    hasher: Option<JoinHandle<()>>,
+    writer: Option<Task<Result<(), Error>>>,
+    hasher: Option<Task<Result<(), Error>>>,
     /// What was written; `None` if it is not requested.
     written: Option<Written>,
+    progress: Arc<AtomicU64>,
+    _end: CancelOnDrop,
 }
 
 type Written = Arc<Mutex<RangeSet>>;
@@ -49,20 +59,26 @@ pub(super) fn lock(hashes: &Hashes) -> MutexGuard<'_, BlockHashes> {
 }
 
 impl Disk {
-    /// Starts the threads. With `remember` [`Self::written`] says what is written.
+    /// Starts the tasks. With `remember` [`Self::written`] says what is written.
     pub fn start(partial: Arc<Partial>, hashes: Hashes, remember: bool) -> Self {
         let (pieces, to_write) = mpsc::channel(WAITING);
-        let (announce, to_hash) = std::sync::mpsc::sync_channel(WAITING);
+        let (announce, to_hash) = mpsc::channel(BATCHES);
         let written = remember.then(Written::default);
-        let remembered = written.clone();
-        let file = Arc::clone(&partial);
-        let writer = spawn_blocking(move || write(&file, to_write, &announce, remembered.as_ref()));
-        let hasher = spawn_blocking(move || hash(&partial, &to_hash, &hashes));
+        let (cancel, progress) = (Cancel::default(), Arc::new(AtomicU64::new(0)));
+        let writer = Writer {
+            partial: Arc::clone(&partial),
+            announce,
+            written: written.clone(),
+            progress: Arc::clone(&progress),
+            cancel: cancel.clone(),
+        };
         Self {
             pieces: Some(pieces),
-            writer: Some(writer),
-            hasher: Some(hasher),
+            writer: Some(Task::start(writer.run(to_write))),
+            hasher: Some(Task::start(hash(partial, to_hash, hashes, cancel.clone()))),
             written,
+            progress,
+            _end: cancel.on_drop(),
         }
     }
 
@@ -73,6 +89,11 @@ impl Disk {
             // Nothing is received after the end.
             None => mpsc::channel(1).0,
         }
+    }
+
+    /// Bytes that were written.
+    pub fn progress(&self) -> u64 {
+        self.progress.load(Ordering::Relaxed)
     }
 
     /// The first ranges that were written, as many as a message has.
@@ -90,10 +111,10 @@ impl Disk {
         let Some(writer) = &mut self.writer else {
             return std::future::pending().await;
         };
-        let result = writer.await;
+        let result = writer.end().await;
         self.writer = None;
         match result {
-            Ok(Err(error)) => error,
+            Some(Err(error)) => error,
             _ => Error::Stopped,
         }
     }
@@ -101,33 +122,52 @@ impl Disk {
     /// Waits until everything is written and hashed.
     pub async fn finish(&mut self) -> Result<(), Error> {
         self.pieces = None;
-        if let Some(writer) = self.writer.take() {
-            writer.await.map_err(|_| Error::Stopped)??;
+        if let Some(mut writer) = self.writer.take() {
+            writer.end().await.ok_or(Error::Stopped)??;
         }
-        if let Some(hasher) = self.hasher.take() {
-            hasher.await.map_err(|_| Error::Stopped)?;
+        if let Some(mut hasher) = self.hasher.take() {
+            hasher.end().await.ok_or(Error::Stopped)??;
         }
         Ok(())
     }
 }
 
-fn write(
-    partial: &Partial,
-    mut pieces: mpsc::Receiver<Piece>,
-    announce: &std::sync::mpsc::SyncSender<Piece>,
-    written: Option<&Written>,
-) -> Result<(), Error> {
-    while let Some(piece) = pieces.blocking_recv() {
-        partial.write_at(&piece.data, piece.at)?;
-        if let Some(written) = written {
-            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-            written.insert(piece.at..piece.at + piece.data.len() as u64);
+/// Writes the pieces of a file.
+struct Writer {
+    partial: Arc<Partial>,
+    announce: mpsc::Sender<Vec<Piece>>,
+    written: Option<Written>,
+    progress: Arc<AtomicU64>,
+    cancel: Cancel,
+}
+
+impl Writer {
+    async fn run(self, mut pieces: mpsc::Receiver<Piece>) -> Result<(), Error> {
+        let mut batch = Vec::new();
+        while pieces.recv_many(&mut batch, WAITING).await > 0 {
+            let (partial, cancel) = (Arc::clone(&self.partial), self.cancel.clone());
+            let (progress, batch) = (Arc::clone(&self.progress), std::mem::take(&mut batch));
+            let write = move || {
+                for piece in &batch {
+                    cancel.check()?;
+                    partial.write_at(&piece.data, piece.at)?;
+                    progress.fetch_add(piece.data.len() as u64, Ordering::Relaxed);
+                }
+                Ok(batch)
+            };
+            let batch = blocking(write).await?;
+            if let Some(written) = &self.written {
+                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                for piece in &batch {
+                    written.insert(piece.at..piece.at + piece.data.len() as u64);
+                }
+            }
+            if self.announce.send(batch).await.is_err() {
+                break;
+            }
         }
-        if announce.send(piece).is_err() {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A block of which not all pieces have come.
@@ -139,41 +179,59 @@ struct Open {
 }
 
 /// Hashes blocks that arrive whole, and forgets the hashes of others.
-fn hash(partial: &Partial, pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &Hashes) {
+async fn hash(
+    partial: Arc<Partial>,
+    mut batches: mpsc::Receiver<Vec<Piece>>,
+    hashes: Hashes,
+    cancel: Cancel,
+) -> Result<(), Error> {
     let mut open: HashMap<u64, Open> = HashMap::new();
-    while let Ok(piece) = pieces.recv() {
-        let block = piece.at / CHUNK;
-        let (size, range) = {
-            let hashes = lock(hashes);
-            (hashes.size(), hashes.range(block))
+    while let Some(batch) = batches.recv().await {
+        let (partial, hashes, cancel) = (Arc::clone(&partial), Arc::clone(&hashes), cancel.clone());
+        let hash = move || {
+            for piece in batch {
+                cancel.check()?;
+                hash_piece(&partial, &hashes, &mut open, &piece);
+            }
+            Ok(open)
         };
-        if piece.chunk != range {
-            lock(hashes).set(block, None);
-            continue;
-        }
-        let this = open.entry(piece.stream).or_insert_with(|| Open {
-            hasher: Some(SubtreeHasher::new(size, &range)),
-            next: range.start,
-            bytes: 0,
-        });
-        if piece.at != this.next {
-            this.hasher = None;
-        }
-        if let Some(hasher) = &mut this.hasher {
-            hasher.update(&piece.data);
-        }
-        let length = piece.data.len() as u64;
-        this.next = piece.at + length;
-        this.bytes += length;
-        if this.bytes == range.end - range.start {
-            let hash = match open.remove(&piece.stream).and_then(|open| open.hasher) {
-                Some(hasher) => Some(hasher.finish()),
-                // It has just been written, so it is in memory. If it cannot be read now, it is
-                // read at the end, which reports the error.
-                None => read_hash(partial, size, &range).ok(),
-            };
-            lock(hashes).set(block, hash);
-        }
+        open = blocking(hash).await?;
+    }
+    Ok(())
+}
+
+fn hash_piece(partial: &Partial, hashes: &Hashes, open: &mut HashMap<u64, Open>, piece: &Piece) {
+    let block = piece.at / CHUNK;
+    let (size, range) = {
+        let hashes = lock(hashes);
+        (hashes.size(), hashes.range(block))
+    };
+    if piece.chunk != range {
+        lock(hashes).set(block, None);
+        return;
+    }
+    let this = open.entry(piece.stream).or_insert_with(|| Open {
+        hasher: Some(SubtreeHasher::new(size, &range)),
+        next: range.start,
+        bytes: 0,
+    });
+    if piece.at != this.next {
+        this.hasher = None;
+    }
+    if let Some(hasher) = &mut this.hasher {
+        hasher.update(&piece.data);
+    }
+    let length = piece.data.len() as u64;
+    this.next = piece.at + length;
+    this.bytes += length;
+    if this.bytes == range.end - range.start {
+        let hash = match open.remove(&piece.stream).and_then(|open| open.hasher) {
+            Some(hasher) => Some(hasher.finish()),
+            // It has just been written, so it is in memory. If it cannot be read now, it is
+            // read at the end, which reports the error.
+            None => read_hash(partial, size, &range).ok(),
+        };
+        lock(hashes).set(block, hash);
     }
 }
 

@@ -12,6 +12,7 @@ mod chunk;
 mod disk;
 mod pack;
 
+use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
 use crate::cancel::Cancel;
 use crate::connection::framing::{self, Control};
@@ -29,19 +30,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
-use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_quic::endpoint::{Kept, RecvStream, SendStream};
 
 /// A transfer must deliver so much while others wait for its place, bytes per second.
 const SLOWEST: u64 = 1 << 10;
 /// How often the sender of a file of unknown size learns what is written.
 const REPORT: Duration = Duration::from_millis(100);
-/// Chunks that are read at once, 64 MiB if all are full. A chunk is one of them until all of it is
-/// with the thread that writes; its stream's successor gets no credit before.
+/// Chunks that are read at once. What their data takes is bounded by the connection's window: a
+/// piece counts until it is hashed.
 const CHUNKS: usize = 64;
 /// Separate ranges of a file that have arrived, at most: their list takes memory.
-const MAX_RANGES: usize = 1 << 20;
+const MAX_RANGES: usize = 1 << 19;
+/// As many take no part of the connection's window; each further one takes so much, bytes.
+const FREE_RANGES: usize = 1 << 15;
+const PER_RANGE: u64 = 32;
 /// Requests for hashes that wait to be answered.
 const REQUESTS: usize = 64;
 
@@ -98,20 +102,26 @@ impl Receiver {
         // Hashing ends with the transfer, however it ends.
         let cancel = Cancel::default();
         let (_end, cancelled) = (cancel.on_drop(), cancel.clone());
-        let answering = spawn_blocking(move || -> Result<(), Error> {
-            while let Some((log, first, count)) = asked.blocking_recv() {
-                let hashes = disk::compare(&partial, &known, log, first, count, &cancelled)?;
+        let answering = async move {
+            while let Some((log, first, count)) = asked.recv().await {
+                let (partial, known) = (Arc::clone(&partial), Arc::clone(&known));
+                let cancelled = cancelled.clone();
+                let compare =
+                    move || disk::compare(&partial, &known, log, first, count, &cancelled);
+                let hashes = blocking(compare).await?;
                 let message = Message::Hashes { log, first, hashes };
-                if answers.blocking_send(message).is_err() {
+                if answers.send(message).await.is_err() {
                     break;
                 }
             }
-            Ok(())
-        });
+            Ok::<_, Error>(())
+        };
         let mut requests = Some(requests);
-        let mut answering = Some(answering);
+        let mut answering = Task::start(answering);
+        let mut answered = false;
         let mut control = Control::new(receive);
         let mut announced = RangeSet::default();
+        let mut ranges: Option<Kept> = None;
         let (mut opened, mut complete) = (0, 0);
         let mut finish: Option<Finish> = None;
         let mut reported = Vec::new();
@@ -145,6 +155,10 @@ impl Receiver {
                         let text = "the file comes in too many separate parts; send it without holes";
                         return Err(Error::Protocol(text.to_owned()));
                     }
+                    let counted = announced.len().saturating_sub(FREE_RANGES) as u64 * PER_RANGE;
+                    if counted > 0 || ranges.is_some() {
+                        ranges.get_or_insert_with(|| stream.keep(0)).set(counted);
+                    }
                     opened += 1;
                     let (pieces, progress) = (disk.pieces(), Arc::clone(&self.received));
                     let pace = self.pace.clone();
@@ -153,7 +167,6 @@ impl Receiver {
                 Some(done) = tasks.join_next() => {
                     done.map_err(|_| Error::Stopped)??;
                     complete += 1;
-                    watch.progress();
                 }
                 message = control.next(), if finish.is_none() => match message? {
                     Message::HashRequest { log, first, count } => {
@@ -177,12 +190,10 @@ impl Receiver {
                     watch.progress();
                     framing::write(send, &message).await?;
                 }
-                // The thread ends early only if it failed.
-                result = async { answering.as_mut().expect("checked").await },
-                    if answering.is_some() && requests.is_some() =>
-                {
-                    answering = None;
-                    result.map_err(|_| Error::Stopped)??;
+                // The task ends early only if it failed.
+                result = answering.end(), if !answered && requests.is_some() => {
+                    answered = true;
+                    result.ok_or(Error::Stopped)??;
                 }
                 error = disk.failed() => return Err(error),
                 _ = report.tick(), if self.size.is_none() => {
@@ -193,8 +204,9 @@ impl Receiver {
                     }
                 }
                 () = watch.elapsed() => {
-                    let received = self.received.load(Ordering::Relaxed);
-                    watch.check(received, (self.others_wait)())?;
+                    // A slow disk holds the sender back.
+                    let moved = self.received.load(Ordering::Relaxed) + disk.progress();
+                    watch.check(moved, (self.others_wait)())?;
                 }
             }
         }
@@ -209,13 +221,13 @@ impl Receiver {
     ) -> Result<Received, Error> {
         let partial = Arc::clone(&self.partial);
         let truncate = self.size.is_none();
-        let computed = spawn_blocking(move || {
+        let compute = move || {
             if truncate {
                 partial.set_len(finish.size)?;
             }
             disk::root(&partial, finish.size, &hashes, &cancel)
-        });
-        let computed = computed.await.map_err(|_| Error::Stopped)??;
+        };
+        let computed = blocking(compute).await?;
         if computed != finish.hash {
             let text = "the data does not have the announced hash; send the file again";
             return Err(Error::refused(Reason::Corrupt, text));

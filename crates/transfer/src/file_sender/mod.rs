@@ -16,6 +16,7 @@ mod plan;
 mod small;
 mod source;
 
+use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
@@ -26,15 +27,13 @@ use crate::wire::{ChunkHeader, Finish, Message, Put, Reason, Refusal};
 use bytes::Bytes;
 use compare::Comparison;
 pub(crate) use pace::Pace;
-use plan::Plan;
+use plan::{Next, Plan};
 pub(crate) use small::{Pack, Packing, SMALL, read_small};
 pub(crate) use source::{FileSource, Source, StreamSource, metadata_of, open_regular};
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
 
@@ -173,8 +172,7 @@ impl Sending<'_> {
         let source = Arc::clone(self.source);
         let cancel = Cancel::default();
         let _end = cancel.on_drop();
-        let hashed = spawn_blocking(move || whole(&source, &cancel));
-        let hashed = hashed.await.map_err(|_| Error::Stopped)??;
+        let hashed = blocking(move || whole(&source, &cancel)).await?;
         Ok(hashed.map(|(size, hash)| Finish {
             size,
             chunks: 0,
@@ -216,7 +214,7 @@ impl Sending<'_> {
                 Arc::clone(&plan),
                 Arc::clone(&hashes),
             );
-            spawn_blocking(move || read_chunks(&source, &plan, &hashes, &read))
+            Task::start(read_chunks(source, plan, hashes, read))
         };
         let _end = EndOfAttempt {
             plan: Arc::clone(&plan),
@@ -237,16 +235,16 @@ impl Sending<'_> {
             if let Some(chunks) = sent
                 && announced.is_none()
             {
-                if let Some(reader) = reader.take()
-                    && !reader.await.map_err(|_| Error::Stopped)??
+                if let Some(mut reader) = reader.take()
+                    && !reader.end().await.ok_or(Error::Stopped)??
                 {
                     return Ok(Sent::Changed);
                 }
                 let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
                 let cancel = Cancel::default();
                 let _end = cancel.on_drop();
-                let root = spawn_blocking(move || root(&source, &known, &cancel));
-                let Some((size, hash)) = root.await.map_err(|_| Error::Stopped)?? else {
+                let root = blocking(move || root(&source, &known, &cancel));
+                let Some((size, hash)) = root.await? else {
                     return Ok(Sent::Changed);
                 };
                 let finish = Finish { size, chunks, hash };
@@ -261,8 +259,8 @@ impl Sending<'_> {
                     Message::Hashes { log, first, hashes: theirs } => {
                         let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
                         let compared = comparison.answer(log, first, theirs)?;
-                        let compared = spawn_blocking(move || compared.compare(&source, &known));
-                        let Some(compared) = compared.await.map_err(|_| Error::Stopped)?? else {
+                        let compared = blocking(move || compared.compare(&source, &known));
+                        let Some(compared) = compared.await? else {
                             return Ok(Sent::Changed);
                         };
                         self.account.resumed.fetch_add(compared.equal, Ordering::Relaxed);
@@ -366,7 +364,7 @@ pub(crate) async fn send_stream(
     Ok(())
 }
 
-/// Lets the reading thread end when the attempt ends, however it ends.
+/// Lets reading end when the attempt ends, however it ends.
 struct EndOfAttempt {
     plan: Arc<Plan>,
     source: Arc<Source>,
@@ -410,38 +408,77 @@ fn set(hashes: &Hashes, block: u64, hash: [u8; 32]) {
     hashes.set(block, Some(hash));
 }
 
+/// What was read of a plan.
+enum Read {
+    Chunk(u64, Bytes),
+    Later,
+    End,
+    /// The file has become shorter.
+    Short,
+}
+
 /// Reads what the plan says and sends it to the channel. False if the file has become shorter.
-fn read_chunks(
-    source: &Source,
-    plan: &Plan,
-    hashes: &Hashes,
-    to: &mpsc::Sender<(u64, Bytes)>,
+async fn read_chunks(
+    source: Arc<Source>,
+    plan: Arc<Plan>,
+    hashes: Arc<Hashes>,
+    to: mpsc::Sender<(u64, Bytes)>,
 ) -> Result<bool, Error> {
-    let block = |range: &Range<u64>| {
-        let hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = range.start / CHUNK;
-        (hashes.range(index) == *range).then(|| (hashes.size(), index))
-    };
-    while let Some(range) = plan.next(|range| source.next_data(range)) {
-        let Some(data) = source.read(&range)? else {
-            return Ok(false);
-        };
-        if let Some((size, index)) = block(&range) {
-            set(hashes, index, hash_subtree(size, &range, &data));
-        }
-        if to.blocking_send((range.start, data)).is_err() {
-            return Ok(true);
+    loop {
+        let (source, next, hashes) = (Arc::clone(&source), Arc::clone(&plan), Arc::clone(&hashes));
+        match blocking(move || read_next(&source, &next, &hashes)).await? {
+            Read::Chunk(start, data) => {
+                if to.send((start, data)).await.is_err() {
+                    return Ok(true);
+                }
+            }
+            Read::Later => plan.changed().await,
+            Read::End => break,
+            Read::Short => return Ok(false),
         }
     }
-    if let Source::Stream(stream) = source {
-        let mut at = plan.limit();
-        while let Some(data) = stream.next(at)? {
-            let length = data.len() as u64;
-            if to.blocking_send((at, data)).is_err() {
-                return Ok(true);
-            }
-            at += length;
+    let at = plan.limit();
+    match &*source {
+        Source::File(_) => Ok(true),
+        // It waits for whoever writes the stream.
+        Source::Stream(_) => blocking(move || read_stream(&source, at, &to)).await,
+    }
+}
+
+fn read_next(source: &Source, plan: &Plan, hashes: &Hashes) -> Result<Read, Error> {
+    let range = match plan.next(|range| source.next_data(range)) {
+        Next::Piece(range) => range,
+        Next::Later => return Ok(Read::Later),
+        Next::End => return Ok(Read::End),
+    };
+    let Some(data) = source.read(&range)? else {
+        return Ok(Read::Short);
+    };
+    let block = {
+        let hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = range.start / CHUNK;
+        (hashes.range(index) == range).then(|| (hashes.size(), index))
+    };
+    if let Some((size, index)) = block {
+        set(hashes, index, hash_subtree(size, &range, &data));
+    }
+    Ok(Read::Chunk(range.start, data))
+}
+
+fn read_stream(
+    source: &Source,
+    mut at: u64,
+    to: &mpsc::Sender<(u64, Bytes)>,
+) -> Result<bool, Error> {
+    let Source::Stream(stream) = source else {
+        return Ok(true);
+    };
+    while let Some(data) = stream.next(at)? {
+        let length = data.len() as u64;
+        if to.blocking_send((at, data)).is_err() {
+            break;
         }
+        at += length;
     }
     Ok(true)
 }

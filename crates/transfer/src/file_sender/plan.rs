@@ -3,14 +3,26 @@
 use crate::blocks::CHUNK;
 use crate::ranges::RangeSet;
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// What remains to be sent, oldest first; it grows while the comparison goes on.
 #[derive(Debug)]
 pub(super) struct Plan {
     state: Mutex<State>,
-    changed: Condvar,
+    changed: Notify,
     limit: u64,
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// This part of the source.
+    Piece(Range<u64>),
+    /// It depends on the comparison.
+    Later,
+    /// Nothing.
+    End,
 }
 
 #[derive(Debug)]
@@ -39,7 +51,7 @@ impl Plan {
                 compared: false,
                 stopped: false,
             }),
-            changed: Condvar::new(),
+            changed: Notify::new(),
             limit,
         }
     }
@@ -60,54 +72,54 @@ impl Plan {
             .iter()
             .for_each(|range| state.differing.insert(range));
         drop(state);
-        self.changed.notify_all();
+        self.changed.notify_one();
     }
 
     /// Nothing more will be added.
     pub fn compared(&self) {
         self.lock().compared = true;
-        self.changed.notify_all();
+        self.changed.notify_one();
     }
 
     /// Nothing more shall be sent.
     pub fn stop(&self) {
         self.lock().stopped = true;
-        self.changed.notify_all();
+        self.changed.notify_one();
     }
 
-    /// The next piece to send, within a block. Waits for the comparison. `None` at the end.
-    /// `next_data` finds the first part of a range that is not a hole.
-    pub fn next(&self, next_data: impl Fn(Range<u64>) -> Option<Range<u64>>) -> Option<Range<u64>> {
+    /// Waits until there may be another answer than [`Next::Later`]. For one task.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// The next piece to send, within a block. `next_data` finds the first part of a range that is
+    /// not a hole.
+    pub fn next(&self, next_data: impl Fn(Range<u64>) -> Option<Range<u64>>) -> Next {
         let mut state = self.lock();
-        loop {
-            if state.stopped {
-                return None;
+        if state.stopped {
+            return Next::End;
+        }
+        if let Some(range) = state.differing.take_first(CHUNK, CHUNK) {
+            return Next::Piece(range);
+        }
+        while let Some(first) = state.fresh.first() {
+            if !state.data.contains(&first.start) {
+                let Some(data) = next_data(first.clone()) else {
+                    state.fresh.remove(first);
+                    continue;
+                };
+                state.fresh.remove(first.start..data.start);
+                state.data = data;
             }
-            if let Some(range) = state.differing.take_first(CHUNK, CHUNK) {
-                return Some(range);
-            }
-            while let Some(first) = state.fresh.first() {
-                if !state.data.contains(&first.start) {
-                    let Some(data) = next_data(first.clone()) else {
-                        state.fresh.remove(first);
-                        continue;
-                    };
-                    state.fresh.remove(first.start..data.start);
-                    state.data = data;
-                }
-                let start = first.start.max(state.data.start);
-                let end = first.end.min(state.data.end);
-                let end = end.min((start / CHUNK + 1) * CHUNK);
-                state.fresh.remove(start..end);
-                return Some(start..end);
-            }
-            if state.compared {
-                return None;
-            }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let start = first.start.max(state.data.start);
+            let end = first.end.min(state.data.end);
+            let end = end.min((start / CHUNK + 1) * CHUNK);
+            state.fresh.remove(start..end);
+            return Next::Piece(start..end);
+        }
+        match state.compared {
+            true => Next::End,
+            false => Next::Later,
         }
     }
 }
@@ -115,6 +127,15 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Next {
+        fn piece(self) -> Option<Range<u64>> {
+            match self {
+                Self::Piece(range) => Some(range),
+                Self::Later | Self::End => None,
+            }
+        }
+    }
 
     #[test]
     fn a_run_of_data_is_looked_up_once() {
@@ -127,6 +148,7 @@ mod tests {
                 looked.set(looked.get() + 1);
                 Some(range)
             })
+            .piece()
         };
         let all: Vec<_> = std::iter::from_fn(next).map(|range| range.start).collect();
         assert_eq!(all, [0, 2 * CHUNK, 3 * CHUNK, 4 * CHUNK]);
@@ -137,6 +159,11 @@ mod tests {
     fn what_differs_goes_first_and_holes_are_skipped() {
         let plan = Plan::new(3 * CHUNK, &RangeSet::of(0..100));
         plan.add(RangeSet::of(10..20));
+        let none = |_| None;
+        assert_eq!(plan.next(none), Next::Piece(10..20));
+        assert_eq!(plan.next(none), Next::Later);
+        let plan = Plan::new(3 * CHUNK, &RangeSet::of(0..100));
+        plan.add(RangeSet::of(10..20));
         plan.compared();
         // The source has data from 200 to CHUNK + 50.
         let next = || {
@@ -144,6 +171,7 @@ mod tests {
                 let data = range.start.max(200)..range.end.min(CHUNK + 50);
                 (!data.is_empty()).then_some(data)
             })
+            .piece()
         };
         let all: Vec<_> = std::iter::from_fn(next).collect();
         assert_eq!(all, [10..20, 200..CHUNK, CHUNK..CHUNK + 50]);

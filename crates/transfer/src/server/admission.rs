@@ -11,9 +11,9 @@ use crate::wire::Reason;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use whimbrel_quic::endpoint::Incoming;
 
 /// Completes when a stranger must leave.

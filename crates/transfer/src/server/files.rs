@@ -1,8 +1,9 @@
 //! What a client may do with stored files: get, list and remove them.
 
 use super::options::Event;
-use super::request::{below, blocking};
+use super::request::below;
 use super::session::Session;
+use crate::blocking::blocking;
 use crate::connection::framing;
 use crate::connection::key_exchange::KeyExchange;
 use crate::error::Error;

@@ -1,8 +1,9 @@
 //! Many small files that a client requests: read into packs.
 
 use super::options::Event;
-use super::request::{below, blocking};
+use super::request::below;
 use super::session::Session;
+use crate::blocking::blocking;
 use crate::connection::framing::Control;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing};

@@ -4,8 +4,8 @@ use super::claims::Key;
 use super::files::HASHING;
 use super::incoming::Entry;
 use super::options::Event;
-use super::request::blocking;
 use super::session::Session;
+use crate::blocking::blocking;
 use crate::cancel::Cancel;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::{close, framing};
@@ -245,11 +245,11 @@ impl Session {
 
     /// Opens the incomplete file. A thread of a transfer that has just ended may still hold it.
     async fn lock(&self, path: &RemotePath) -> Result<Partial, Error> {
-        let deadline = Instant::now() + UNLOCK;
+        let deadline = tokio::time::Instant::now() + UNLOCK;
         loop {
             match self.client.storage.partial(&self.client.user.name, path)? {
                 Lock::Ours(partial) => return Ok(partial),
-                Lock::Taken if Instant::now() >= deadline => return Err(busy(path)),
+                Lock::Taken if tokio::time::Instant::now() >= deadline => return Err(busy(path)),
                 Lock::Taken => sleep(RETRY).await,
             }
         }

@@ -7,18 +7,10 @@ use crate::path::RemotePath;
 use crate::wire::Reason;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, interval_at};
 
 /// A connection must carry so much while others wait for its place, bytes per second.
 const SLOWEST: u64 = 1 << 10;
-
-/// Runs work that blocks.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    spawn_blocking(work).await.map_err(|_| Error::Stopped)?
-}
 
 /// The directory of a tree; `None` is the user's own.
 pub(super) fn base(path: &[u8]) -> Result<Option<RemotePath>, Error> {

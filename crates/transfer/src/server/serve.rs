@@ -22,7 +22,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{self, Endpoint};
@@ -32,6 +32,8 @@ use whimbrel_quic::{Factory, SharedNode};
 const FREE_PORTS: u32 = 16;
 /// Connections of authenticated clients that wait for a place, at most.
 const WAITING: usize = 1000;
+/// Packs of trees that are written at once, for all clients.
+const WRITERS: usize = 32;
 /// Maximum number of pipes of all clients.
 const MAX_PIPES: usize = 256;
 
@@ -111,15 +113,8 @@ impl Server {
             datagrams::seek_largest(&mut transport, client);
             factory.server(accepted.clone(), transport, shared_node.clone())
         });
-        let endpoint = Endpoint::new(
-            datagrams::accept(endpoint_config(identity)),
-            Some(config),
-            socket,
-        )
-        .map_err(|cause| Error::Socket {
-            address: listen,
-            cause,
-        })?;
+        let endpoint_config = datagrams::accept(endpoint_config(identity));
+        let endpoint = udp::endpoint(endpoint_config, Some(config), socket, listen)?;
         let shared = Arc::new(Shared {
             storage,
             users: watch::Sender::new(Arc::new(users)),
@@ -136,6 +131,7 @@ impl Server {
             pipes: Shares::new(MAX_PIPES),
             code: Mutex::new(code),
             meetings: meet.then(Meetings::default),
+            writers: Arc::new(Semaphore::new(WRITERS)),
         });
         Ok(Self {
             endpoint,

@@ -17,10 +17,10 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
 

@@ -17,7 +17,7 @@ use crate::storage::Storage;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use whimbrel_quic::SharedNode;
 
 /// What a server does with an event.
@@ -47,6 +47,8 @@ pub(super) struct Shared {
     pub code: Mutex<Option<Code>>,
     /// Strangers who wait for each other, if they may.
     pub meetings: Option<Meetings>,
+    /// Packs of trees that may be written at once.
+    pub writers: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Shared {

@@ -15,7 +15,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Maximum number of strangers. Each takes about 100 KB.
 pub(crate) const PLACES: usize = 128;

@@ -1,10 +1,11 @@
 //! Many small files: packs, written and synchronized in batches.
 
 use super::options::Event;
-use super::request::{base, below, blocking};
+use super::request::{base, below};
 use super::session::Session;
 use super::shared::Shared;
 use super::usage::Reservation;
+use crate::blocking::blocking;
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::key_exchange::KeyExchange;
@@ -21,12 +22,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
-use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_quic::endpoint::{Kept, RecvStream, SendStream};
 
-/// Packs that are read at once, 64 MiB; the others wait in the connection's window.
+/// Packs of a tree that are read at once. What they take is bounded by the connection's window: a
+/// pack counts until it is written, and its files until they have their names.
 const READING: usize = 64;
-/// Packs that are written at the same time.
+/// Packs of a tree that are written at the same time.
 const WRITERS: usize = 4;
+/// Memory of a file that is written and has no name yet, beside its path, bytes.
+const PER_FILE: u64 = 256;
 /// Packs that wait to be synchronized, at most.
 const WRITTEN: usize = 64;
 /// Answers that wait to be sent.
@@ -39,6 +43,18 @@ struct Written {
     failures: Vec<Failure>,
     /// Room for the files, until they are counted as stored.
     reserved: Reservation,
+    /// The memory of this list.
+    kept: Kept,
+}
+
+/// A pack whose files are to be written.
+struct Writing {
+    pack: u64,
+    /// Its memory.
+    kept: Kept,
+    base: Option<RemotePath>,
+    stage: Arc<Stage>,
+    cancel: Cancel,
 }
 
 /// What a tree has stored.
@@ -181,10 +197,13 @@ impl Session {
                     let Some(written) = written.clone() else { continue };
                     let (session, stage) = (self.clone(), Arc::clone(&stage));
                     let (base, permits) = (base.clone(), Arc::clone(&permits));
+                    let cancel = cancel.clone();
                     packs.spawn(async move {
-                        let pack = read_pack((header, stream), None).await?;
+                        let (pack, kept) = read_pack((header, stream), None).await?;
                         let _permit = permits.acquire().await;
-                        session.write_pack(header.offset, pack, base, stage, written).await
+                        let writing = Writing { pack: header.offset, kept, base, stage, cancel };
+                        written.send(session.write_pack(writing, pack).await?).await
+                            .map_err(|_| Error::Stopped)
                     });
                 }
                 Some(done) = packs.join_next() => done.map_err(|_| Error::Stopped)??,
@@ -225,14 +244,7 @@ impl Session {
     }
 
     /// Writes the files of a pack under hidden names.
-    async fn write_pack(
-        &self,
-        pack: u64,
-        content: Bytes,
-        base: Option<RemotePath>,
-        stage: Arc<Stage>,
-        written: mpsc::Sender<Written>,
-    ) -> Result<(), Error> {
+    async fn write_pack(&self, writing: Writing, content: Bytes) -> Result<Written, Error> {
         let storage = self.client.storage.clone();
         storage.check_space(content.len() as u64)?;
         let shared: &Shared = &self.peer.shared;
@@ -243,37 +255,51 @@ impl Session {
             .usage
             .reserve(&self.client, needed, 0, Arc::default())
             .await?;
-        let done = blocking(move || {
-            let reader = PackReader::open(content).ok_or_else(|| {
-                let text = "a pack does not have its hash; send it again";
-                Error::refused(Reason::Corrupt, text)
-            })?;
-            let (mut files, mut failures) = (Vec::new(), Vec::new());
-            let mut directories = Directories::new();
-            for (index, entry) in (0..).zip(reader) {
-                let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
-                let path = below(base.as_ref(), &entry.path);
-                let result = path.and_then(|path| stage.write(&path, &entry, &mut directories));
-                match result {
-                    Ok(Some(staged)) => files.push((index, staged)),
-                    Ok(None) => {}
-                    // A full disk concerns all files.
-                    Err(error @ Error::File { .. }) => return Err(error),
-                    Err(error) => failures.push(Failure {
-                        index,
-                        refusal: error.for_peer(),
-                    }),
-                }
+        // Whoever has left may leave as many packs behind as all may write at once.
+        let permit = Arc::clone(&shared.writers).acquire_owned().await;
+        blocking(move || {
+            let written = writing.write(content, reserved);
+            drop(permit);
+            written
+        })
+        .await
+    }
+}
+
+impl Writing {
+    fn write(mut self, content: Bytes, reserved: Reservation) -> Result<Written, Error> {
+        let reader = PackReader::open(content).ok_or_else(|| {
+            let text = "a pack does not have its hash; send it again";
+            Error::refused(Reason::Corrupt, text)
+        })?;
+        let (mut files, mut failures) = (Vec::new(), Vec::new());
+        let mut directories = Directories::new();
+        let mut memory = 0;
+        for (index, entry) in (0..).zip(reader) {
+            self.cancel.check()?;
+            let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
+            memory += entry.path.len() as u64 + PER_FILE;
+            let path = below(self.base.as_ref(), &entry.path);
+            let result = path.and_then(|path| self.stage.write(&path, &entry, &mut directories));
+            match result {
+                Ok(Some(staged)) => files.push((index, staged)),
+                Ok(None) => {}
+                // A full disk concerns all files.
+                Err(error @ Error::File { .. }) => return Err(error),
+                Err(error) => failures.push(Failure {
+                    index,
+                    refusal: error.for_peer(),
+                }),
             }
-            Ok(Written {
-                pack,
-                files,
-                failures,
-                reserved,
-            })
-        });
-        let done = done.await?;
-        written.send(done).await.map_err(|_| Error::Stopped)
+        }
+        self.kept.set(memory);
+        Ok(Written {
+            pack: self.pack,
+            files,
+            failures,
+            reserved,
+            kept: self.kept,
+        })
     }
 }
 
@@ -310,7 +336,7 @@ fn commit(
                     }),
                 }
             }
-            drop(pack.reserved);
+            drop((pack.reserved, pack.kept));
             let message = packed(pack.pack, pack.failures);
             if answers.blocking_send((message, 0)).is_err() {
                 return;

@@ -1,7 +1,7 @@
 //! How much users store, against their quotas.
 
-use super::request::blocking;
 use super::session::Client;
+use crate::blocking::blocking;
 use crate::error::Error;
 use crate::wire::Reason;
 use std::collections::HashMap;

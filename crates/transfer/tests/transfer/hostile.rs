@@ -306,6 +306,35 @@ async fn a_peer_that_sends_no_data_is_disconnected() {
     still_serves(&scratch, service).await;
 }
 
+/// A place is for those whose data moves: single bytes, each a complete chunk, do not hold it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trickle_does_not_keep_the_place_that_others_wait_for() {
+    let scratch = ScratchDirectory::new();
+    let one = Limits {
+        connections: 1,
+        stall: Span::from_millis(300),
+        ..limits()
+    };
+    let service = Service::with(&scratch, one, false);
+    let raw = RawClient::connect(&service).await;
+    let (_send, mut receive) = raw.put("slow", 1 << 20).await;
+    let transfer = accepted(&mut receive).await;
+    let trickling = async {
+        for number in 0.. {
+            raw.chunk(transfer, 2 * number, b"x").await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let file = scratch.file("waits", 100_000);
+    let waiting = timeout(TEST_TIMEOUT, upload(service.options(&file)));
+    tokio::select! {
+        served = waiting => drop(served.expect("in time").expect("served")),
+        () = trickling => {}
+    }
+    assert_eq!(refused(&mut receive).await.reason, Reason::Stalled);
+    service.stop().await;
+}
+
 /// Without a token a client cannot open a data stream, and gets little memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_a_token_cannot_open_a_data_stream() {
@@ -383,6 +412,16 @@ async fn random_bytes_are_refused() {
 /// Hashing that nobody waits for any more ends at once, and with it the server.
 #[test]
 fn hashing_ends_with_its_transfer() {
+    hashing_ends(true);
+}
+
+/// The same for a server that is stopped while its client waits for hashes.
+#[test]
+fn hashing_ends_when_the_server_is_stopped() {
+    hashing_ends(false);
+}
+
+fn hashing_ends(client_leaves: bool) {
     let scratch = ScratchDirectory::new();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -399,8 +438,12 @@ fn hashing_ends_with_its_transfer() {
         let Message::Hashes { log: 16, .. } = read_message(&mut receive).await else {
             panic!("no hashes")
         };
-        raw.connection.close(VarInt::from_u32(0), b"");
-        service.stop().await;
+        if client_leaves {
+            raw.connection.close(VarInt::from_u32(0), b"");
+        }
+        timeout(TEST_TIMEOUT / 4, service.stop())
+            .await
+            .expect("stopped");
     });
     let stopped = std::time::Instant::now();
     drop(runtime);

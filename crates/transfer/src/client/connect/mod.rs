@@ -214,10 +214,7 @@ fn open(address: SocketAddr) -> Result<Endpoint, Error> {
     let local = SocketAddr::new(any, 0);
     let socket = udp::open(local)?;
     let config = datagrams::accept(EndpointConfig::default());
-    Endpoint::new(config, None, socket).map_err(|cause| Error::Socket {
-        address: local,
-        cause,
-    })
+    udp::endpoint(config, None, socket, local)
 }
 
 /// Waits for QUIC; after `patience`, or as soon as QUIC has failed, also for TCP. Returns the first

@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
+use whimbrel_quic::endpoint::Kept;
 
 /// Paths in one request, at most.
 const PATHS: usize = 500;
@@ -109,10 +110,12 @@ pub(super) async fn get_small(
                 let (stage, written) = (Arc::clone(&stage), written.clone());
                 let (writers, pace) = (Arc::clone(&writers), pace.clone());
                 tasks.spawn(async move {
-                    let pack = receive_pack(stream, pace.as_deref()).await?;
+                    let (pack, kept) = receive_pack(stream, pace.as_deref()).await?;
                     let _writer = writers.acquire().await;
                     let work = spawn_blocking(move || {
-                        write(&storage, &stage, pack, &index, &items, &counts)
+                        let written = write(&storage, &stage, pack, &index, &items, &counts);
+                        drop(kept);
+                        written
                     });
                     let result = work.await.map_err(|_| Error::Stopped)??;
                     written.send(result).await.map_err(|_| Error::Stopped)
@@ -175,7 +178,10 @@ fn lists(items: &[(usize, Item)]) -> Vec<Message> {
     lists
 }
 
-async fn receive_pack(stream: ChunkStream, pace: Option<&Pace>) -> Result<Bytes, Error> {
+async fn receive_pack(
+    stream: ChunkStream,
+    pace: Option<&Pace>,
+) -> Result<(Bytes, Kept), Error> {
     if !(1..=crate::wire::MAX_PACK).contains(&(stream.0.length as usize)) {
         return Err(Error::Protocol("a pack that is too long".to_owned()));
     }

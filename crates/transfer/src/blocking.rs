@@ -1,0 +1,36 @@
+//! Work that blocks, such as on the disk, and tasks that end with their owner.
+
+use crate::error::Error;
+use tokio::task::{JoinSet, spawn_blocking};
+
+/// Runs work that blocks on a thread for it.
+///
+/// Work ends soon: it never waits for other tasks, which may wait for a thread themselves.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    // A simulated world has one thread.
+    #[cfg(test)]
+    if crate::world::network::is_simulated() {
+        return work();
+    }
+    spawn_blocking(work).await.map_err(|_| Error::Stopped)?
+}
+
+/// A task that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Task<T>(JoinSet<T>);
+
+impl<T: Send + 'static> Task<T> {
+    /// Starts the task.
+    pub fn start(work: impl Future<Output = T> + Send + 'static) -> Self {
+        let mut task = JoinSet::new();
+        task.spawn(work);
+        Self(task)
+    }
+
+    /// Its result; `None` if it panicked, or has been taken. Cancel safe.
+    pub async fn end(&mut self) -> Option<T> {
+        self.0.join_next().await?.ok()
+    }
+}
