@@ -248,11 +248,14 @@ bench-fast-paths: build
 soak: build
 	bench/soak.py --whimbrel $(WHIMBREL)
 
-## Lives of the storage on a simulated disk, with faults and crashes from seeds (docs/limits.md).
-## SEEDS is a number of lives or FROM..TO; a failure prints the command that repeats it.
+## Lives in simulated worlds, with faults and crashes from seeds (docs/limits.md): of the storage on
+## a simulated disk (LIVES=storage), and of a server with its clients (LIVES=whole). SEEDS is a number
+## of lives or FROM..TO; a failure prints the command that repeats it.
 SEEDS ?= 5000
+LIVES ?= storage
 world: | cargo
-	WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) cargo test --locked \
+	WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
+	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) cargo test --locked \
 	  -p whimbrel-transfer --lib world -- --nocapture
 
 ## The memory of a server under attacks by clients, as docs/limits.md states it.

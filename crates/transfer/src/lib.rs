@@ -18,6 +18,7 @@
 //! The server treats every peer as hostile until the peer has shown the token. Sizes, counts and
 //! times are limited even after that ([`Limits`]).
 
+mod blocking;
 mod blocks;
 mod cancel;
 mod client;
@@ -41,6 +42,8 @@ pub mod service;
 mod storage;
 mod token;
 pub mod wire;
+#[cfg(test)]
+mod world;
 
 pub use blocks::CHUNK;
 pub use client::{

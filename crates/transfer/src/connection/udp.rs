@@ -5,15 +5,38 @@
 //! limit.
 
 use crate::error::Error;
+use noq_proto::EndpointConfig;
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{SocketAddr, UdpSocket};
+use whimbrel_quic::endpoint::{Endpoint, Server};
 
 /// Buffer size requested for each direction, bytes.
 const BUFFER: usize = 8 << 20;
 
+/// An endpoint on a socket that was opened for `address`.
+pub(crate) fn endpoint(
+    config: EndpointConfig,
+    server: Option<Server>,
+    socket: UdpSocket,
+    address: SocketAddr,
+) -> Result<Endpoint, Error> {
+    #[cfg(test)]
+    if crate::world::network::is_simulated() {
+        return Ok(crate::world::network::endpoint(config, server, address));
+    }
+    let opened = Endpoint::new(config, server, socket);
+    opened.map_err(|cause| Error::Socket { address, cause })
+}
+
 /// Opens a socket bound to `address`. An IPv6 socket accepts IPv4 too where the system allows it.
 pub(crate) fn open(address: SocketAddr) -> Result<UdpSocket, Error> {
+    // The addresses of a simulated world are not this machine's.
+    #[cfg(test)]
+    let address = match crate::world::network::is_simulated() {
+        true => ([127, 0, 0, 1], 0).into(),
+        false => address,
+    };
     let bound = || {
         let socket = Socket::new(
             Domain::for_address(address),

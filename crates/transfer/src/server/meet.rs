@@ -11,9 +11,9 @@ use noq_proto::VarInt;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
 
 /// Senders that wait, at most. With so many, one of eight tries to wait needs other words.

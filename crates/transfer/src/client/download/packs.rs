@@ -178,10 +178,7 @@ fn lists(items: &[(usize, Item)]) -> Vec<Message> {
     lists
 }
 
-async fn receive_pack(
-    stream: ChunkStream,
-    pace: Option<&Pace>,
-) -> Result<(Bytes, Kept), Error> {
+async fn receive_pack(stream: ChunkStream, pace: Option<&Pace>) -> Result<(Bytes, Kept), Error> {
     if !(1..=crate::wire::MAX_PACK).contains(&(stream.0.length as usize)) {
         return Err(Error::Protocol("a pack that is too long".to_owned()));
     }

@@ -1,0 +1,282 @@
+//! Hosts, the links between them, and addresses that change.
+
+use crate::storage::world::random::Random;
+use noq_proto::EndpointConfig;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::future::poll_fn;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
+use whimbrel_net::{Fate, Link, LinkSpec};
+use whimbrel_quic::endpoint::{Carrier, Endpoint, Server};
+use whimbrel_units::{Duration, Time};
+
+/// Headers of IPv4 and UDP, bytes.
+const HEADERS: u32 = 28;
+/// The first port that the system chooses.
+const FIRST_PORT: u16 = 40_000;
+
+tokio::task_local! {
+    /// The host on which a task runs.
+    pub(super) static HOST: Host;
+}
+
+thread_local! {
+    static NETWORK: RefCell<Option<Network>> = const { RefCell::new(None) };
+}
+
+/// The number of a host. Its address may change.
+pub(super) type Host = usize;
+
+/// The hosts and links of a world.
+pub(super) struct Network {
+    began: Instant,
+    random: Random,
+    link: LinkSpec,
+    /// The present address of each host.
+    addresses: Vec<IpAddr>,
+    links: BTreeMap<(Host, Host), Link>,
+    ends: BTreeMap<(Host, u16), End>,
+    next_port: u16,
+    /// Hosts that nothing reaches and leaves.
+    dark: BTreeSet<Host>,
+    in_flight: BinaryHeap<Reverse<InFlight>>,
+    sent: u64,
+    /// There is something new in flight.
+    more: Arc<Notify>,
+}
+
+struct End {
+    inbox: mpsc::UnboundedSender<(SocketAddr, Vec<u8>)>,
+    driver: AbortHandle,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct InFlight {
+    at: Instant,
+    number: u64,
+    from: SocketAddr,
+    to: SocketAddr,
+    data: Vec<u8>,
+}
+
+/// Whether this thread is in a simulated world.
+pub(crate) fn is_simulated() -> bool {
+    NETWORK.with_borrow(Option::is_some)
+}
+
+/// A number from 0 to 1, if this thread is in a simulated world.
+pub(crate) fn random() -> Option<f64> {
+    NETWORK.with_borrow_mut(|network| {
+        let drawn = network.as_mut()?.random.below(1 << 32);
+        Some(drawn as f64 / (1u64 << 32) as f64)
+    })
+}
+
+fn with<T>(work: impl FnOnce(&mut Network) -> T) -> Option<T> {
+    NETWORK.with_borrow_mut(|network| network.as_mut().map(work))
+}
+
+/// Puts a network into this thread: so many hosts, and the same link from each to each. Ends with
+/// [`end`].
+pub(super) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
+    let more = Arc::new(Notify::new());
+    let network = Network {
+        began: Instant::now(),
+        random: Random::new(seed),
+        link,
+        addresses: (0..hosts).map(|host| address(host, 0)).collect(),
+        links: BTreeMap::new(),
+        ends: BTreeMap::new(),
+        next_port: FIRST_PORT,
+        dark: BTreeSet::new(),
+        in_flight: BinaryHeap::new(),
+        sent: 0,
+        more: Arc::clone(&more),
+    };
+    NETWORK.replace(Some(network));
+    tokio::spawn(carry(more));
+}
+
+/// Removes the network.
+pub(super) fn end() {
+    NETWORK.replace(None);
+}
+
+fn address(host: Host, number: u64) -> IpAddr {
+    [10, host as u8, (number >> 8) as u8, number as u8].into()
+}
+
+/// The present address of a host.
+pub(super) fn address_of(host: Host) -> IpAddr {
+    with(|network| network.addresses[host]).unwrap_or([0, 0, 0, 0].into())
+}
+
+/// A host gets another address, as behind a NAT that forgets: nothing tells its processes.
+pub(super) fn move_host(host: Host) {
+    with(|network| network.addresses[host] = address(host, network.sent));
+}
+
+/// Nothing reaches a host or leaves it, or everything does again.
+pub(super) fn set_dark(host: Host, dark: bool) {
+    with(|network| match dark {
+        true => network.dark.insert(host),
+        false => network.dark.remove(&host),
+    });
+}
+
+/// From now on links are like this.
+pub(super) fn set_links(link: LinkSpec) {
+    with(|network| {
+        network.link = link;
+        network.links.clear();
+    });
+}
+
+/// The processes of a host are killed: their endpoints are gone without a word.
+pub(super) fn kill(host: Host) {
+    let ended = with(|network| {
+        let ends = std::mem::take(&mut network.ends);
+        let (ended, left) = ends.into_iter().partition(|((on, _), _)| *on == host);
+        network.ends = left;
+        ended
+    });
+    let ended: BTreeMap<_, End> = ended.unwrap_or_default();
+    ended.values().for_each(|end| end.driver.abort());
+}
+
+/// Datagrams sent so far.
+pub(super) fn sent() -> u64 {
+    with(|network| network.sent).unwrap_or(0)
+}
+
+/// An endpoint on the host of this task, at the port of `local`, or any.
+pub(crate) fn endpoint(
+    config: EndpointConfig,
+    server: Option<Server>,
+    local: SocketAddr,
+) -> Endpoint {
+    let host = HOST.get();
+    let port = with(|network| match local.port() {
+        0 => {
+            network.next_port += 1;
+            network.next_port
+        }
+        port => port,
+    });
+    let port = port.unwrap_or(0);
+    let local = SocketAddr::new(address_of(host), port);
+    let now = || Instant::now().into_std();
+    let endpoint = Endpoint::simulated(config, server, local, now);
+    let (inbox, arrived) = mpsc::unbounded_channel();
+    let driver = tokio::spawn(drive(endpoint.carrier(), host, port, arrived)).abort_handle();
+    with(|network| network.ends.insert((host, port), End { inbox, driver }));
+    endpoint
+}
+
+/// Drives one endpoint.
+async fn drive(
+    carrier: Carrier,
+    host: Host,
+    port: u16,
+    mut arrived: mpsc::UnboundedReceiver<(SocketAddr, Vec<u8>)>,
+) {
+    let mut buffer = Vec::new();
+    loop {
+        while let Ok((from, data)) = arrived.try_recv() {
+            carrier.receive_from(from, &data);
+        }
+        carrier.expire();
+        while let Some(to) = carrier.send_to(&mut buffer) {
+            send(host, port, to, &buffer);
+        }
+        if carrier.is_finished() {
+            break;
+        }
+        let deadline = carrier.deadline().map(Instant::from_std);
+        let far = Instant::now() + std::time::Duration::from_secs(3600);
+        tokio::select! {
+            biased;
+            next = arrived.recv() => match next {
+                Some((from, data)) => carrier.receive_from(from, &data),
+                None => break,
+            },
+            () = poll_fn(|cx| carrier.poll_work(cx)) => {}
+            () = sleep_until(deadline.unwrap_or(far)) => {}
+        }
+    }
+    with(|network| network.ends.remove(&(host, port)));
+}
+
+fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
+    // A process that died in a call on its disk says no more.
+    let dead = host == super::life::SERVER
+        && crate::storage::world::calls::with(|world| world.dead) == Some(true);
+    with(|network| {
+        network.sent += 1;
+        let Some(target) = network.addresses.iter().position(|ip| *ip == to.ip()) else {
+            return;
+        };
+        if dead || network.dark.contains(&host) || network.dark.contains(&target) {
+            return;
+        }
+        let seed = network.random.below(u64::MAX);
+        let spec = &network.link;
+        let link = network.links.entry((host, target));
+        let link = link.or_insert_with(|| Link::new(spec, seed));
+        let now = Time::ZERO + Duration::from(network.began.elapsed());
+        let fate = link.offer(now, data.len() as u32 + HEADERS, false);
+        if let Fate::Delivered {
+            at,
+            corrupted: None,
+            ..
+        } = fate
+        {
+            network.in_flight.push(Reverse(InFlight {
+                at: network.began + std::time::Duration::from(at.since(Time::ZERO)),
+                number: network.sent,
+                from: SocketAddr::new(network.addresses[host], port),
+                to,
+                data: data.to_vec(),
+            }));
+            network.more.notify_one();
+        }
+    });
+}
+
+/// Delivers what is in flight, until the network is gone.
+async fn carry(more: Arc<Notify>) {
+    loop {
+        let next = with(|network| {
+            let now = Instant::now();
+            while let Some(Reverse(first)) = network.in_flight.peek()
+                && first.at <= now
+            {
+                let Some(Reverse(packet)) = network.in_flight.pop() else {
+                    break;
+                };
+                let host = network
+                    .addresses
+                    .iter()
+                    .position(|ip| *ip == packet.to.ip());
+                let end = host.and_then(|host| network.ends.get(&(host, packet.to.port())));
+                if let Some(end) = end {
+                    end.inbox.send((packet.from, packet.data)).ok();
+                }
+            }
+            network.in_flight.peek().map(|Reverse(first)| first.at)
+        });
+        match next {
+            None => return,
+            Some(None) => more.notified().await,
+            Some(Some(at)) => tokio::select! {
+                () = sleep_until(at) => {}
+                () = more.notified() => {}
+            },
+        }
+    }
+}
