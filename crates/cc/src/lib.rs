@@ -21,6 +21,7 @@
 //! | `estimators/` | rates and round-trip times from acknowledgments |
 //! | `classifiers/` | random loss or congestion? |
 //! | `path_change/` | did the path itself change? |
+//! | `after_recovery/` | growth after a fast recovery, with FAST or as a layer |
 //! | `careful_resume/` | a start at a rate that the path carried before (RFC 9959) |
 //! | `algorithms/` | the algorithms, by family |
 //! | `burst_transport/` | what a transport that sends in bursts needs, whatever carries it |
@@ -39,6 +40,7 @@
 //! To add an algorithm: one file with its citation, its equations and an
 //! [`Entry`](registry::Entry), and one line in [`registry::CONTROLLERS`].
 
+mod after_recovery;
 mod algorithms;
 mod building_blocks;
 pub mod burst_transport;

@@ -198,7 +198,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
 }
 
 /// Every algorithm that is fed acknowledgments: with its defaults, with each of its switches
-/// inverted, and CUBIC with each loss classifier.
+/// inverted, CUBIC with each loss classifier, and three algorithms with each layer.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
     for entry in registry::CONTROLLERS.iter().filter(|e| !e.is_fed_bursts()) {
@@ -216,6 +216,11 @@ fn all_specs() -> Vec<Spec> {
             if let Domain::Switch(on) = parameter.domain {
                 specs.push(format!("cubic+{}?{}={}", entry.name, parameter.name, !on));
             }
+        }
+    }
+    for entry in registry::LAYERS {
+        for controller in ["vegas", "copa", "cubic"] {
+            specs.push(format!("{controller}+{}", entry.name));
         }
     }
     specs

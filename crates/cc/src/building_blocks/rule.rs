@@ -176,6 +176,10 @@ impl<R: Rule> Controller for WindowController<R> {
         Bytes::new(self.window.cwnd)
     }
 
+    fn raise_window(&mut self, cwnd: Bytes) {
+        self.window.cwnd = self.window.cwnd.max(cwnd.get());
+    }
+
     fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh()
     }

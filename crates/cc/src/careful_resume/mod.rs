@@ -286,7 +286,8 @@ fn known_fate(ack: &Ack) -> Bytes {
 #[deny(clippy::missing_trait_methods)]
 impl Controller for CarefulResume {
     forward!(self => self.controller;
-        send_quantum, classifies_losses, transport_features, path_changes, fast_recovery);
+        raise_window, send_quantum, classifies_losses, transport_features, path_changes,
+        fast_recovery);
 
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
         if let Phase::Unvalidated(jump) = &mut self.phase {

@@ -50,7 +50,7 @@ impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
     for WithClassifier<C, L>
 {
     forward!(self => self.controller;
-        on_sent, on_sent_limits, on_packet_lost, on_recovery_end, on_mss, cwnd, ssthresh,
+        on_sent, on_sent_limits, on_packet_lost, on_recovery_end, on_mss, cwnd, raise_window, ssthresh,
         pacing_rate, send_quantum, path_changes, fast_recovery, on_siblings, phase);
 
     fn on_ack(&mut self, ack: &Ack) {

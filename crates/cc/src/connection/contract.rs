@@ -242,8 +242,8 @@ impl CallChecker {
 #[deny(clippy::missing_trait_methods)]
 impl Controller for CallChecker {
     forward!(self => self.inner;
-        on_mss, cwnd, ssthresh, pacing_rate, send_quantum, classifies_losses, transport_features,
-        path_changes, fast_recovery, on_siblings, phase);
+        on_mss, cwnd, raise_window, ssthresh, pacing_rate, send_quantum, classifies_losses,
+        transport_features, path_changes, fast_recovery, on_siblings, phase);
 
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
         self.check(|calls| calls.sent(now, size));

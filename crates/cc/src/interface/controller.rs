@@ -63,6 +63,12 @@ pub trait Controller: Send + Sync + Debug {
     /// Congestion window: the number of bytes that may be in flight, at least one segment.
     fn cwnd(&self) -> Bytes;
 
+    /// Invoked by a layer on the algorithm that finds that the path holds more: raises the window to
+    /// `cwnd` if it is lower. An algorithm whose window follows a model of the path ignores it.
+    fn raise_window(&mut self, cwnd: Bytes) {
+        let _ = cwnd;
+    }
+
     /// Slow start threshold; `None` if the algorithm has none, or has not set it yet.
     #[inline]
     fn ssthresh(&self) -> Option<Bytes> {
@@ -197,6 +203,12 @@ macro_rules! forward {
             $inner.cwnd()
         }
     };
+    (@raise_window $self:ident, $inner:expr) => {
+        #[inline]
+        fn raise_window(&mut $self, cwnd: whimbrel_units::Bytes) {
+            $inner.raise_window(cwnd)
+        }
+    };
     (@ssthresh $self:ident, $inner:expr) => {
         #[inline]
         fn ssthresh(&$self) -> Option<whimbrel_units::Bytes> {
@@ -265,8 +277,8 @@ pub(crate) use forward;
 impl Controller for Box<dyn Controller> {
     forward!(self => (**self);
         on_sent, on_sent_limits, on_ack, on_packet_lost, on_loss, on_recovery_end, on_timeout,
-        on_spurious, on_mss, cwnd, ssthresh, pacing_rate, send_quantum, classifies_losses,
-        transport_features, path_changes, fast_recovery, on_siblings, phase, clone_box);
+        on_spurious, on_mss, cwnd, raise_window, ssthresh, pacing_rate, send_quantum,
+        classifies_losses, transport_features, path_changes, fast_recovery, on_siblings, phase, clone_box);
 }
 
 impl Clone for Box<dyn Controller> {

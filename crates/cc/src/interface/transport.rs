@@ -17,6 +17,8 @@ pub struct TransportFeatures {
     /// Those of all packets that are the newest of an acknowledgment: a sample on fast paths is not
     /// enough.
     pub each_receiver_time: bool,
+    /// A missing packet counts as lost a round trip after the first evidence: TCP-DCR.
+    pub delayed_response: bool,
 }
 
 impl TransportFeatures {
@@ -27,6 +29,7 @@ impl TransportFeatures {
         nack: false,
         receiver_times: false,
         each_receiver_time: false,
+        delayed_response: false,
     };
     /// Congestion marks.
     pub const MARKS: Self = Self {
@@ -55,6 +58,11 @@ impl TransportFeatures {
         ..Self::NOTHING
     };
 
+    /// Losses that count a round trip later.
+    pub const DELAYED_RESPONSE: Self = Self {
+        delayed_response: true,
+        ..Self::NOTHING
+    };
     /// The features of both.
     pub const fn union(self, other: Self) -> Self {
         Self {
@@ -63,6 +71,7 @@ impl TransportFeatures {
             nack: self.nack || other.nack,
             receiver_times: self.receiver_times || other.receiver_times,
             each_receiver_time: self.each_receiver_time || other.each_receiver_time,
+            delayed_response: self.delayed_response || other.delayed_response,
         }
     }
 }

@@ -28,7 +28,7 @@
 use crate::interface::Ack;
 use crate::path_change::rtt_step::RttStep;
 use crate::path_change::{Change, Observation, PathChange};
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Time};
 
 /// The boundary between two ranges of round-trip times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,18 +87,29 @@ pub(crate) struct ThreeSamples {
     passed_on: Duration,
     /// Knows the round-trip time of the path without queues.
     guard: Option<RttStep>,
+    /// With marks: when the last one came, if any did. `None`: marks are not looked at.
+    marked: Option<Option<Time>>,
 }
 
 impl ThreeSamples {
     /// With `guard`, only a step of the round-trip time leads to an upper range, not a queue.
-    pub fn new(bounds: Bounds, guard: bool) -> Self {
+    /// With `marks`, a congestion mark within the last round trip says that the path is longer because
+    /// of a queue.
+    pub fn new(bounds: Bounds, guard: bool, marks: bool) -> Self {
         Self {
             bounds,
             range: None,
             last: [Duration::ZERO; 3],
             passed_on: Duration::ZERO,
             guard: guard.then(RttStep::default),
+            marked: marks.then_some(None),
         }
+    }
+
+    /// Whether marks say that it is a queue: the last one came within `rtt`.
+    fn is_marked(&self, now: Time, rtt: Duration) -> bool {
+        let last = self.marked.flatten();
+        last.is_some_and(|last| now.since(last) <= rtt)
     }
 
     /// Whether the path without queues is long enough for a range above the present one.
@@ -119,6 +130,9 @@ impl PathChange for ThreeSamples {
         if let Some(guard) = &mut self.guard {
             guard.on_ack(ack);
         }
+        if let (Some(marked), true) = (&mut self.marked, ack.ece) {
+            *marked = Some(ack.now);
+        }
         let Some(rtt) = ack.rtt else {
             return Observation::sample(None);
         };
@@ -126,7 +140,8 @@ impl PathChange for ThreeSamples {
         let min = self.last[0].min(self.last[1]).min(rtt);
         let max = self.last[0].max(self.last[1]).max(rtt);
         let next = self.bounds.next(range, min, max);
-        let change = next < range || (next > range && self.confirmed(range));
+        let change = next < range
+            || (next > range && self.confirmed(range) && !self.is_marked(ack.now, rtt));
         if !change && next == range && self.bounds.next(range, rtt, rtt) != range {
             return Observation::sample(None);
         }
@@ -161,7 +176,7 @@ mod tests {
 
     /// The rule with these boundaries, after a handshake with this round-trip time.
     fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Observation {
-        let mut rule = ThreeSamples::new(bounds(limits), false);
+        let mut rule = ThreeSamples::new(bounds(limits), false, false);
         move |rtt| {
             rule.on_ack(&Ack {
                 rtt: Some(ms(rtt)),
@@ -172,6 +187,28 @@ mod tests {
     }
 
     const PAPER: &[(u64, u64)] = &[(500, 800)];
+
+    #[test]
+    fn marks_within_a_round_trip_say_that_it_is_a_queue() {
+        let mut rule = ThreeSamples::new(bounds(PAPER), false, true);
+        let mut ack = |at: u64, rtt: u64, ece: bool| {
+            let ack = Ack {
+                now: Time::ZERO + ms(at),
+                rtt: Some(ms(rtt)),
+                min_rtt: ms(50),
+                ece,
+                ..ACK
+            };
+            rule.on_ack(&ack).change.is_some()
+        };
+        assert!(!ack(0, 50, false));
+        assert!(!ack(1000, 900, true));
+        for at in [1100, 1200, 1300, 1900] {
+            assert!(!ack(at, 900, false), "{at}");
+        }
+        // No mark for a round trip: it is the path.
+        assert!(ack(1901, 900, false));
+    }
 
     #[test]
     fn three_samples_in_a_row_above_800_ms_are_a_satellite() {

@@ -206,6 +206,26 @@ pub struct ClassifierEntry {
     pub build: fn(&Values) -> Box<dyn LossClassifier>,
 }
 
+/// The constructor of a layer around a controller.
+pub type BuildLayer = fn(&Setup, &Values, Box<dyn Controller>) -> Box<dyn Controller>;
+
+/// A layer of the table: it acts on the window of any algorithm that has one.
+#[derive(Debug)]
+pub struct LayerEntry {
+    /// Its name, as people type it after a plus.
+    pub name: &'static str,
+    /// Its source code, the file with its equations first; not empty.
+    pub code: &'static [Code],
+    /// A description in one line.
+    pub summary: &'static str,
+    /// Its source.
+    pub citation: &'static str,
+    /// The parameters that can be set.
+    pub parameters: &'static [Parameter],
+    /// Puts it on a controller of a new connection.
+    pub build: BuildLayer,
+}
+
 /// What the transport knows when a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {

@@ -2,7 +2,8 @@
 //!
 //! People name an algorithm as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. A loss
 //! classifier is put on any algorithm that has none of its own with a plus: `cubic+cerl`,
-//! `cubic?C=0.6+cerl?A=0.7`. A plus has no other meaning; a name that once ended with one
+//! `cubic?C=0.6+cerl?A=0.7`. A layer is put on any algorithm with a window in the same way:
+//! `vegas+ccafr`, `vegas+ccafr+cerl`. A plus has no other meaning; a name that once ended with one
 //! (`westwood+`) is read as the present name (`westwood-plus`).
 
 use crate::careful_resume::CarefulResume;
@@ -10,9 +11,10 @@ use crate::classifiers::wrap::WithClassifier;
 use crate::interface::{BurstController, Controller, TransportFeatures};
 use crate::registry::added::controllers;
 use crate::registry::entry::{
-    ChosenController, ClassifierEntry, Domain, Entry, Feed, Parameter, Setup, Value, Values,
+    ChosenController, ClassifierEntry, Domain, Entry, Feed, LayerEntry, Parameter, Setup, Value,
+    Values,
 };
-use crate::registry::table::CLASSIFIERS;
+use crate::registry::table::{CLASSIFIERS, LAYERS};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +27,7 @@ pub struct Spec {
     entry: &'static Entry,
     set: Vec<(&'static str, Value)>,
     classifier: Option<ClassifierSpec>,
+    layer: Option<LayerSpec>,
     /// Builds the controller instead of the entry.
     maker: Option<Maker>,
 }
@@ -36,6 +39,13 @@ pub type Maker = Arc<dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync>;
 #[derive(Clone)]
 struct ClassifierSpec {
     entry: &'static ClassifierEntry,
+    set: Vec<(&'static str, Value)>,
+}
+
+/// A layer with its parameters, as a user chose it.
+#[derive(Clone)]
+struct LayerSpec {
+    entry: &'static LayerEntry,
     set: Vec<(&'static str, Value)>,
 }
 
@@ -69,6 +79,11 @@ impl Spec {
         self.classifier.as_ref().map(|chosen| chosen.entry)
     }
 
+    /// The layer that was put on it.
+    pub fn layer(&self) -> Option<&'static LayerEntry> {
+        self.layer.as_ref().map(|chosen| chosen.entry)
+    }
+
     /// Whether it distinguishes random loss from congestion.
     pub fn classifies_losses(&self) -> bool {
         match self.build_for_bursts(&PROBE) {
@@ -97,6 +112,13 @@ impl Spec {
             (Some(make), _) => make(setup),
             (None, Feed::Acknowledgments { build, .. }) => build(setup, &self.values()),
             (None, Feed::Bursts(_)) => return None,
+        };
+        let controller = match &self.layer {
+            None => controller,
+            Some(LayerSpec { entry, set }) => {
+                let values = values(entry.name, entry.parameters, set);
+                (entry.build)(setup, &values, controller)
+            }
         };
         let Some(ClassifierSpec { entry, set }) = &self.classifier else {
             return Some(controller);
@@ -167,6 +189,12 @@ impl PartialEq for Spec {
             (Some(a), Some(b)) => std::ptr::eq(a.entry, b.entry) && a.set == b.set,
             _ => false,
         };
+        let same_layer = match (&self.layer, &other.layer) {
+            (None, None) => true,
+            (Some(a), Some(b)) => std::ptr::eq(a.entry, b.entry) && a.set == b.set,
+            _ => false,
+        };
+        let same = same && same_layer;
         let same_maker = match (&self.maker, &other.maker) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -185,6 +213,10 @@ impl fmt::Debug for Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_choice(f, self.entry.name, &self.set)?;
+        if let Some(LayerSpec { entry, set }) = &self.layer {
+            f.write_str("+")?;
+            write_choice(f, entry.name, set)?;
+        }
         if let Some(ClassifierSpec { entry, set }) = &self.classifier {
             f.write_str("+")?;
             write_choice(f, entry.name, set)?;
@@ -215,8 +247,8 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let text = &*with_present_names(text.trim());
-        let (controller, classifier) = match text.split_once('+') {
-            Some((controller, classifier)) => (controller, Some(classifier)),
+        let (controller, additions) = match text.split_once('+') {
+            Some((controller, additions)) => (controller, Some(additions)),
             None => (text, None),
         };
         let (name, query) = split_query(controller);
@@ -230,29 +262,60 @@ impl FromStr for Spec {
             entry,
             set: read_parameters(text, entry.name, query, entry.parameters)?,
             classifier: None,
+            layer: None,
             maker: None,
         };
-        let Some(classifier) = classifier else {
-            return Ok(spec);
-        };
-        let (name, query) = split_query(classifier);
-        let names = || CLASSIFIERS.iter().map(|e| e.name);
+        for part in additions.into_iter().flat_map(split_additions) {
+            spec.put(text, part)?;
+        }
+        Ok(spec)
+    }
+}
+
+impl Spec {
+    /// Puts a loss classifier or a layer on it; `text` is the entire choice, for errors.
+    fn put(&mut self, text: &str, part: &str) -> Result<(), SpecError> {
+        let (name, query) = split_query(part);
+        let called = |known: &str| known.eq_ignore_ascii_case(name);
+        if let Some(entry) = LAYERS.iter().find(|e| called(e.name)) {
+            if self.layer.is_some() || !self.has_window() {
+                return Err(SpecError(format!(
+                    "`{text}`: `{name}` raises a window, and `{self}` has none that can be raised; \
+                     put it on an algorithm with a window, such as `vegas+{name}`",
+                )));
+            }
+            let set = read_parameters(text, name, query, entry.parameters)?;
+            self.layer = Some(LayerSpec { entry, set });
+            return Ok(());
+        }
+        let names = CLASSIFIERS.iter().map(|e| e.name);
+        let names = names.chain(LAYERS.iter().map(|e| e.name));
         let entry = CLASSIFIERS
             .iter()
-            .find(|e| e.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| SpecError(unknown("loss classifier", name, names())))?;
-        if spec.entry.is_fed_bursts() || spec.classifies_losses() {
+            .find(|e| called(e.name))
+            .ok_or_else(|| SpecError(unknown("loss classifier", name, names)))?;
+        if self.entry.is_fed_bursts() || self.classifies_losses() {
             return Err(SpecError(format!(
                 "`{text}`: `{}` responds to losses in its own way; put `{name}` on another \
                  algorithm, such as `cubic+{name}`",
-                spec.entry.name
+                self.entry.name
             )));
         }
-        spec.classifier = Some(ClassifierSpec {
+        self.classifier = Some(ClassifierSpec {
             entry,
             set: read_parameters(text, name, query, entry.parameters)?,
         });
-        Ok(spec)
+        Ok(())
+    }
+
+    /// Whether its controllers have a window that a layer can raise.
+    fn has_window(&self) -> bool {
+        let Some(mut controller) = self.build(&PROBE) else {
+            return false;
+        };
+        let more = Bytes::new(2 * controller.cwnd().get());
+        controller.raise_window(more);
+        controller.cwnd() >= more
     }
 }
 
@@ -310,6 +373,20 @@ fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
     let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
     let mut windows = text.windows(wanted.len());
     windows.position(|window| window.eq_ignore_ascii_case(wanted))
+}
+
+/// The parts of `ccafr+cerl?A=0.7`. A plus that does not follow a name is part of what follows, so
+/// that an error names it.
+fn split_additions(text: &str) -> impl Iterator<Item = &str> {
+    let at = text
+        .match_indices('+')
+        .map(|(at, _)| at)
+        .find(|at| text[..*at].ends_with(|c: char| c.is_alphanumeric()));
+    let (first, rest) = match at {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    };
+    std::iter::once(first).chain(rest)
 }
 
 fn split_query(text: &str) -> (&str, Option<&str>) {

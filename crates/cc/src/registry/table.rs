@@ -1,18 +1,22 @@
 //! The table of all algorithms and loss classifiers.
 
+use crate::after_recovery::layer as ccafr;
 use crate::algorithms::adaptive::rta;
 use crate::algorithms::bandwidth::{dtcp, westwood, westwood_plus};
 use crate::algorithms::burst::aatp;
-use crate::algorithms::delay::{compound, fast, illinois, vegas, yeah};
-use crate::algorithms::loss::{
-    bic, cubic, highspeed, hybla, lia, newreno, reno, scalable, sctp, tahoe,
+use crate::algorithms::delay::{
+    compound, fast, illinois, ledbat_plus_plus, santa_cruz, vegas, yeah,
 };
-use crate::algorithms::model::{bbr, bbr3, copa, indigo, verus, whimbrel};
+use crate::algorithms::loss::{
+    bic, cubic, dcr, highspeed, hybla, lia, newreno, reno, scalable, sctp, tahoe,
+};
+use crate::algorithms::model::{bbr, bbr3, copa, indigo, pcc, verus, whimbrel};
 use crate::algorithms::random_loss::{
-    cerl, cerl_plus, cerl_plus_printed, jtcp, mveno, newjersey, newjersey_plus, tcp_nack, veno,
+    cerl, cerl_plus, cerl_plus_printed, jersey, jtcp, mveno, newjersey, newjersey_plus, tcp_nack,
+    veno,
 };
 use crate::classifiers;
-use crate::registry::entry::{ClassifierEntry, Entry};
+use crate::registry::entry::{ClassifierEntry, Entry, LayerEntry};
 
 /// All algorithms, in the order in which they are shown: family by family, the standards first.
 /// Within a family the oldest is first, and its successors follow it.
@@ -21,6 +25,7 @@ pub static CONTROLLERS: &[&Entry] = &[
     &tahoe::ENTRY,
     &reno::ENTRY,
     &newreno::ENTRY,
+    &dcr::ENTRY,
     &sctp::ENTRY,
     &cubic::ENTRY,
     &lia::ENTRY,
@@ -36,12 +41,14 @@ pub static CONTROLLERS: &[&Entry] = &[
     &rta::PLUS,
     // Delay.
     &vegas::ENTRY,
+    &santa_cruz::ENTRY,
     &fast::ENTRY,
     &fast::MFAST,
     &fast::EMFAST,
     &compound::ENTRY,
     &yeah::ENTRY,
     &illinois::ENTRY,
+    &ledbat_plus_plus::ENTRY,
     // Bandwidth.
     &westwood::ENTRY,
     &westwood_plus::ENTRY,
@@ -50,6 +57,7 @@ pub static CONTROLLERS: &[&Entry] = &[
     &veno::ENTRY,
     &mveno::ENTRY,
     &jtcp::ENTRY,
+    &jersey::ENTRY,
     &newjersey::ENTRY,
     &newjersey_plus::ENTRY,
     &cerl::ENTRY,
@@ -60,6 +68,8 @@ pub static CONTROLLERS: &[&Entry] = &[
     &tcp_nack::WESTWOOD,
     // Model.
     &verus::ENTRY,
+    &pcc::ALLEGRO,
+    &pcc::VIVACE,
     &bbr::ENTRY,
     &bbr3::ENTRY,
     &copa::ENTRY,
@@ -76,7 +86,11 @@ pub static CLASSIFIERS: &[&ClassifierEntry] = &[
     &classifiers::cerl_plus::ENTRY,
     &classifiers::jitter::LTD,
     &classifiers::jitter::JITTER_OR_LEVEL,
+    &classifiers::eln::ENTRY,
 ];
+
+/// All layers that can be put on an algorithm with a window, in the order in which they are shown.
+pub static LAYERS: &[&LayerEntry] = &[&ccafr::ENTRY];
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 
 pub(crate) mod bic;
 pub(crate) mod cubic;
+pub(crate) mod dcr;
 pub(crate) mod highspeed;
 pub(crate) mod hybla;
 pub(crate) mod lia;

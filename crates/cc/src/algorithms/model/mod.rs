@@ -4,5 +4,6 @@ pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod copa;
 pub(crate) mod indigo;
+pub(crate) mod pcc;
 pub(crate) mod verus;
 pub(crate) mod whimbrel;

@@ -3,6 +3,7 @@
 pub(crate) mod cerl;
 pub(crate) mod cerl_plus;
 pub(crate) mod cerl_plus_printed;
+pub(crate) mod jersey;
 pub(crate) mod jtcp;
 pub(crate) mod mveno;
 pub(crate) mod newjersey;

@@ -150,8 +150,10 @@ enum Unwarned {
 /// The rule of New Jersey and New Jersey+.
 #[derive(Debug, Clone)]
 pub(crate) struct NewJersey {
-    /// The estimate by the receiver's clock.
+    /// The estimate by the receiver's clock, or by the sender's.
     at_receiver: Abe,
+    /// The receiver's clock is not used: TCP-Jersey.
+    sender_only: bool,
     /// The estimate by the sender's clock, if the greater of the two is used: New Jersey+.
     at_sender: Option<Abe>,
     unwarned: Unwarned,
@@ -168,12 +170,21 @@ impl NewJersey {
     pub fn new(keeps: Keeps) -> Self {
         Self {
             at_receiver: Abe::default(),
+            sender_only: false,
             at_sender: None,
             unwarned: Unwarned::Keep,
             keeps,
             ownd: [0.0; 2],
             warned: false,
             push: false,
+        }
+    }
+
+    /// TCP-Jersey (`jersey.rs`).
+    pub fn jersey() -> Self {
+        Self {
+            sender_only: true,
+            ..Self::new(Keeps::Segment)
         }
     }
 
@@ -193,7 +204,8 @@ impl NewJersey {
 
     /// Equations 2.6 and 2.7.
     fn estimate(&mut self, ack: &Ack) {
-        let arrived = ack.receiver_time.unwrap_or(ack.now);
+        let by_receiver = ack.receiver_time.filter(|_| !self.sender_only);
+        let arrived = by_receiver.unwrap_or(ack.now);
         let mut bandwidth = self.at_receiver.on_ack(arrived, ack.acked, ack.srtt);
         if let Some(at_sender) = &mut self.at_sender {
             bandwidth = bandwidth.max(at_sender.on_ack(ack.now, ack.acked, ack.srtt));

@@ -3,7 +3,9 @@
 
 use super::table::Ranges;
 use crate::estimators::max_rate::MaxRate;
-use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout, forward};
+use crate::interface::{
+    Ack, Controller, Loss, LossResponse, Signal, Timeout, TransportFeatures, forward,
+};
 use crate::path_change::{Change, PathChange};
 use crate::registry::entry::{ParseController, Setup};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -122,6 +124,8 @@ pub(super) struct Adaptive<P> {
     /// The last loss was ignored, so an undo restores nothing.
     loss_ignored: bool,
     changes: u64,
+    /// It needs congestion marks.
+    marks: bool,
 }
 
 impl<P: PathChange> Adaptive<P> {
@@ -140,7 +144,13 @@ impl<P: PathChange> Adaptive<P> {
             replaced: None,
             loss_ignored: false,
             changes: 0,
+            marks: false,
         }
+    }
+
+    /// The same; it requests congestion marks if `marks`.
+    pub fn with_marks(self, marks: bool) -> Self {
+        Self { marks, ..self }
     }
 
     /// Selects the range of the path from the RTT of the handshake.
@@ -248,8 +258,16 @@ impl<P: PathChange> Adaptive<P> {
 #[deny(clippy::missing_trait_methods)]
 impl<P: PathChange> Controller for Adaptive<P> {
     forward!(self => self.controller;
-        on_sent, on_packet_lost, on_recovery_end, ssthresh, send_quantum, classifies_losses,
-        transport_features, fast_recovery, on_siblings);
+        on_sent, on_packet_lost, on_recovery_end, raise_window, ssthresh, send_quantum, classifies_losses,
+        fast_recovery, on_siblings);
+
+    fn transport_features(&self) -> TransportFeatures {
+        let own = match self.marks {
+            true => TransportFeatures::MARKS,
+            false => TransportFeatures::NOTHING,
+        };
+        self.controller.transport_features().union(own)
+    }
 
     fn on_sent_limits(
         &mut self,

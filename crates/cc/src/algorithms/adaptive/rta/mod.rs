@@ -104,15 +104,22 @@ pub(crate) static ENTRY: Entry = Entry {
             meaning: "only a step of the RTT counts as a longer path, not a growing queue (not in \
                       the paper)",
         },
+        Parameter {
+            name: "ecn",
+            domain: Domain::Switch(false),
+            meaning: "with congestion marks: a longer RTT with a mark in the last round trip is a \
+                      queue, not a longer path (the paper's future work)",
+        },
     ],
     feed: Feed::Acknowledgments {
         family: Family::Adaptive,
         driven_by: DrivenBy::Path,
         build: |setup, values| {
             let ranges = table(values);
-            let watch = ThreeSamples::new(ranges.bounds.clone(), values.switch("guard"));
+            let marks = values.switch("ecn");
+            let watch = ThreeSamples::new(ranges.bounds.clone(), values.switch("guard"), marks);
             let boost = Boost::read(&values.text("boost"));
-            Box::new(Adaptive::new(setup, ranges, watch, boost))
+            Box::new(Adaptive::new(setup, ranges, watch, boost).with_marks(marks))
         },
     },
     look: Look::of(7, 7),

@@ -62,21 +62,21 @@
 //!   its threshold. That is not in the paper, and with Reno's slow start it is not done here.
 //! * The minimum window is two packets (module).
 
-mod after_recovery;
 mod alpha;
-mod average;
+mod emfast;
 
-pub(crate) use after_recovery::ENTRY as EMFAST;
+pub(crate) use emfast::ENTRY as EMFAST;
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
+use crate::estimators::average::Average;
 use crate::estimators::round_rtt::RoundRtt;
 use crate::interface::{Ack, Loss, LossResponse, Timeout, TransportFeatures};
 use crate::registry::entry::{
     Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Values, code,
 };
 use alpha::Alpha;
-use average::Average;
+
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 const ALPHA: Parameter = Parameter {
@@ -136,7 +136,7 @@ pub(crate) static ENTRY: Entry = Entry {
     name: "fast",
     code: code!(
         "algorithms/delay/fast/mod.rs",
-        "algorithms/delay/fast/average.rs",
+        "estimators/average.rs",
         "algorithms/delay/fast/alpha.rs"
     ),
     summary: "Keeps alpha packets in the queue; steps are proportional to the distance",
@@ -157,7 +157,7 @@ pub(crate) static MFAST: Entry = Entry {
     name: "mfast",
     code: code!(
         "algorithms/delay/fast/mod.rs",
-        "algorithms/delay/fast/average.rs",
+        "estimators/average.rs",
         "algorithms/delay/fast/alpha.rs"
     ),
     summary: "FAST for a connection of several streams",

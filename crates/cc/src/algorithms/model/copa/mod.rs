@@ -463,6 +463,10 @@ impl Controller for Copa {
         Bytes::new((self.cwnd as u64).max(self.mss))
     }
 
+    fn raise_window(&mut self, cwnd: Bytes) {
+        self.cwnd = self.cwnd.max(cwnd.get() as f64);
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         let standing = self.delays.standing();
         let rate = Rate::over(self.cwnd().saturating_add(self.cwnd()), standing);

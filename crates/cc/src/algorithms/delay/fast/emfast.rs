@@ -5,11 +5,8 @@
 //! Fast-Recovery Phase", Appl. Sci. 9(21), 4698, 2019: equation (2) and Algorithm 1, "congestion
 //! control after fast recovery" (CCaFR).
 //!
-//! The end of fast recovery sets isAFRmode. While it is set, on every ACK, in this order:
-//! * lines 2 to 5: if the inter-packet delay (IPD, the time since the last ACK) equals its average
-//!   and the RTT equals its average, the link is full again: leave the mode
-//! * lines 6 to 10: with gapflag `w <- (1)`, otherwise `w <- w + 1/w`
-//! * lines 11 to 13: set gapflag
+//! * after a fast recovery, with every ACK until the link is full: Algorithm 1
+//!   (`after_recovery/mod.rs`), with FAST's equation (1) as its step
 //!
 //! Units: windows in bytes; 1/w is a packet per window of packets; times in seconds.
 //!
@@ -55,24 +52,24 @@
 //!   they have no fast recovery.
 //! * The paper does not state alpha.
 
-use super::average::Average;
 use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};
+use crate::after_recovery::{
+    AfterRecovery, GAP_AT_EQUALITY, Growth, IPD_TOLERANCE, RTT_TOLERANCE, WINDOWS,
+};
 use crate::building_blocks::rule::{Rule, WindowController};
 use crate::building_blocks::window::Window;
-use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures};
-use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
-use whimbrel_units::{Duration, Time};
-
-/// Minimum difference of RTTs that counts, seconds.
-const RTT_GRAIN: f64 = 0.001;
+use crate::interface::{Ack, Loss, LossResponse, Timeout, TransportFeatures};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
+use whimbrel_units::Time;
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "emfast",
     code: code!(
-        "algorithms/delay/fast/after_recovery.rs",
+        "algorithms/delay/fast/emfast.rs",
+        "after_recovery/mod.rs",
         "algorithms/delay/fast/mod.rs",
-        "algorithms/delay/fast/average.rs",
+        "estimators/average.rs",
         "algorithms/delay/fast/alpha.rs"
     ),
     summary: "FAST for several streams, with a step per ACK after a fast recovery",
@@ -84,37 +81,10 @@ pub(crate) static ENTRY: Entry = Entry {
         EVERY,
         SLOW_START_DELAY,
         MEMORY,
-        Parameter {
-            name: "afr_windows",
-            domain: Domain::Number {
-                default: 5.0,
-                range: (0.0, 1000.0),
-            },
-            meaning: "windows of ACKs over which Algorithm 1 averages spacings and RTTs",
-        },
-        Parameter {
-            name: "ipd_tolerance",
-            domain: Domain::Number {
-                default: 0.5,
-                range: (0.0, 10.0),
-            },
-            meaning: "tolerance for an ACK spacing to equal the average, fraction of the average",
-        },
-        Parameter {
-            name: "rtt_tolerance",
-            domain: Domain::Number {
-                default: 0.02,
-                range: (0.0, 10.0),
-            },
-            meaning: "tolerance for an RTT to equal the average, fraction of the average; at least \
-                      1 ms",
-        },
-        Parameter {
-            name: "gap_at_equality",
-            domain: Domain::Switch(true),
-            meaning: "set the gap flag when spacings are equal (line 11) instead of above the \
-                      average (text of (2))",
-        },
+        WINDOWS,
+        IPD_TOLERANCE,
+        RTT_TOLERANCE,
+        GAP_AT_EQUALITY,
     ],
     feed: Feed::Acknowledgments {
         family: Family::Delay,
@@ -122,15 +92,7 @@ pub(crate) static ENTRY: Entry = Entry {
         build: |setup, values| {
             let rule = Emfast {
                 fast: Fast::new(values),
-                ipd_tolerance: values.number("ipd_tolerance"),
-                rtt_tolerance: values.number("rtt_tolerance"),
-                gap_at_equality: values.switch("gap_at_equality"),
-                windows: values.number("afr_windows"),
-                rtt: Average::default(),
-                spacing: Average::default(),
-                last_ack: None,
-                recovering: false,
-                after: None,
+                after: AfterRecovery::new(values),
             };
             Box::new(
                 WindowController::new(setup, rule)
@@ -146,168 +108,64 @@ pub(crate) static ENTRY: Entry = Entry {
 #[derive(Debug, Clone)]
 struct Emfast {
     fast: Fast,
-    ipd_tolerance: f64,
-    rtt_tolerance: f64,
-    gap_at_equality: bool,
-    /// Number of windows of ACKs that the averages cover.
-    windows: f64,
-    /// avgRTT.
-    rtt: Average,
-    /// avgIPD.
-    spacing: Average,
-    last_ack: Option<Time>,
-    /// The next event is the end of a fast recovery, not of a timeout.
-    recovering: bool,
-    /// isAFRmode; `None` outside the mode.
-    after: Option<After>,
-}
-
-/// The state of [`Emfast`] after a recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// gapflag is false.
-    FirstTrain,
-    /// gapflag is true.
-    Refilling,
-}
-
-impl Emfast {
-    /// Records the measurements of an ACK. Returns its spacing relative to the average.
-    fn measure(&mut self, window: &Window, ack: &Ack) -> Option<Spacing> {
-        let span = self.windows * window.segments();
-        if let (Some(rtt), false) = (ack.rtt, ack.in_recovery) {
-            self.rtt.add(rtt, span);
-        }
-        let last = self.last_ack.replace(ack.now)?;
-        let spacing = ack.now.since(last);
-        if !ack.in_recovery {
-            self.spacing.add(spacing, span);
-        }
-        let mean = self.spacing.get()?;
-        Some(Spacing::of(spacing, mean, self.ipd_tolerance))
-    }
-
-    /// avgRTT = rtt.
-    fn rtt_is_average(&self, rtt: Duration) -> bool {
-        self.rtt.get().is_some_and(|mean| {
-            (rtt.as_secs_f64() - mean).abs() <= RTT_GRAIN.max(self.rtt_tolerance * mean)
-        })
-    }
-
-    /// Algorithm 1, lines 2 to 13.
-    fn act_after_recovery(
-        &mut self,
-        mut gap: bool,
-        window: &mut Window,
-        ack: &Ack,
-        spacing: Option<Spacing>,
-    ) {
-        let equal = spacing == Some(Spacing::Average);
-        let full = equal && ack.rtt.is_some_and(|rtt| self.rtt_is_average(rtt));
-        gap &= !full;
-        if gap {
-            if let Some(next) = self.fast.next_window(window, ack) {
-                self.set(window, next);
-            }
-        } else {
-            window.grow(ack.acked.get(), 1.0);
-        }
-        gap |= match self.gap_at_equality {
-            true => equal,
-            false => spacing == Some(Spacing::Gap),
-        };
-        self.after = match (full, gap) {
-            (true, _) => None,
-            (false, true) => Some(After::Refilling),
-            (false, false) => Some(After::FirstTrain),
-        };
-    }
-
-    fn set(&self, window: &mut Window, next: u64) {
-        if next < window.cwnd {
-            window.reduce_to(next);
-        } else {
-            window.cwnd = next;
-        }
-    }
-}
-
-/// The spacing of an ACK from the last one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spacing {
-    Shorter,
-    Average,
-    Gap,
-}
-
-impl Spacing {
-    fn of(spacing: Duration, mean: f64, tolerance: f64) -> Self {
-        let more = spacing.as_secs_f64() - mean;
-        if more.abs() <= tolerance * mean {
-            Self::Average
-        } else if more > 0.0 {
-            Self::Gap
-        } else {
-            Self::Shorter
-        }
-    }
+    after: AfterRecovery,
 }
 
 impl Rule for Emfast {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.fast.measure(window, ack);
-        let spacing = self.measure(window, ack);
+        let spacing = self.after.measure(window.segments(), ack);
         if !Window::may_grow(ack) {
             return;
         }
-        match self.after {
+        match self.after.on_ack(ack, spacing) {
             None => self.fast.act(window, ack),
-            Some(after) => {
-                self.act_after_recovery(after == After::Refilling, window, ack, spacing);
+            Some(Growth::OneOverWindow) => window.grow(ack.acked.get(), 1.0),
+            Some(Growth::Step) => {
+                if let Some(next) = self.fast.next_window(window, ack) {
+                    if next < window.cwnd {
+                        window.reduce_to(next);
+                    } else {
+                        window.cwnd = next;
+                    }
+                }
             }
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
-        self.after = None;
-        self.recovering = loss.signal == Signal::Loss;
+        self.after.on_loss(loss.signal);
         self.fast.on_loss(window, loss)
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
         self.fast.on_recovery_end(window, now);
-        if std::mem::take(&mut self.recovering) {
-            self.after = Some(After::FirstTrain);
-        }
+        self.after.on_recovery_end();
     }
 
     fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
-        self.after = None;
-        self.recovering = false;
+        self.after.stop();
         self.fast.on_timeout(window, timeout);
     }
 
     fn on_spurious(&mut self, before: &Self) {
-        self.after = None;
-        self.recovering = false;
+        self.after.stop();
         self.fast.on_spurious(&before.fast);
     }
 
     fn phase(&self, window: &Window) -> &'static str {
-        match self.after {
-            None => self.fast.phase(window),
-            Some(After::FirstTrain) => "after recovery: first train",
-            Some(After::Refilling) => "after recovery: refilling",
-        }
+        self.after
+            .phase()
+            .unwrap_or_else(|| self.fast.phase(window))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interface::{AtSending, Controller};
+    use crate::interface::{AtSending, Controller, Signal};
     use crate::testing::{ACK, Bottleneck, MSS, built, loss, segments, timeout};
-    use whimbrel_units::{Bytes, Rate};
+    use whimbrel_units::{Bytes, Duration, Rate};
 
     const MS: Duration = Duration::from_millis(1);
 

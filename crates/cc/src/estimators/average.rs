@@ -1,10 +1,10 @@
-//! A running mean of durations: the average RTT of FAST, and the average ACK spacing of EMFAST.
+//! A running mean of durations: the average RTT of FAST, and the averages of CCaFR.
 
 use whimbrel_units::Duration;
 
 /// A weighted mean: a sample counts 1/span, and is forgotten after about `span` more samples.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Average(Option<f64>);
+pub(crate) struct Average(Option<f64>);
 
 impl Average {
     /// Adds a sample; `span` is the number of samples that the mean covers, at least 1.
