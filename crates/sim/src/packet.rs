@@ -14,6 +14,7 @@ use whimbrel_units::Time;
 /// | NACK | `ack` | [`nacked_segment`](Self::nacked_segment) |
 /// | data of a multipath connection | `ack` | [`connection_segment`](Self::connection_segment) |
 /// | acknowledgment of a multipath connection | `seg` | [`data_ack`](Self::data_ack) |
+/// | acknowledgment that a helper marked | `seg` | [`is_loss_notified`](Self::is_loss_notified), [`is_frozen`](Self::is_frozen) |
 /// | AATP | `seg` | [`payload_handle`](Self::payload_handle) |
 /// | any with [`Flags::CORRUPTED`] | `ack` | [`first_changed_bit`](Self::first_changed_bit) |
 ///
@@ -101,6 +102,31 @@ impl Packet {
     #[inline]
     pub fn set_data_ack(&mut self, segment: u32) {
         self.seg = segment;
+    }
+
+    /// Acknowledgment: a helper says that the expected segment was lost on its link. No multipath
+    /// connection has so many segments, and no other acknowledgment uses `seg`.
+    #[inline]
+    pub fn is_loss_notified(&self) -> bool {
+        self.seg == u32::MAX
+    }
+
+    /// Sets [`Self::is_loss_notified`].
+    #[inline]
+    pub fn set_loss_notified(&mut self) {
+        self.seg = u32::MAX;
+    }
+
+    /// Acknowledgment: its window is zero.
+    #[inline]
+    pub fn is_frozen(&self) -> bool {
+        self.seg == u32::MAX - 1
+    }
+
+    /// Sets [`Self::is_frozen`].
+    #[inline]
+    pub fn set_frozen(&mut self) {
+        self.seg = u32::MAX - 1;
     }
 
     /// NACK: the segment that arrived corrupted.

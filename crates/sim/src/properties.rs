@@ -277,6 +277,7 @@ fn network() -> impl Strategy<Value = Network> {
             copy_of: None,
             spec: spec.clone(),
             on_channel: None,
+            helped: None,
         };
         let mut links: Vec<_> = specs[..4]
             .iter()

@@ -37,6 +37,7 @@ fn link(name: &str) -> NamedLink {
         copy_of: None,
         spec,
         on_channel: None,
+        helped: None,
     }
 }
 

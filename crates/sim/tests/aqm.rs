@@ -34,6 +34,7 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
             ..LinkSpec::default()
         },
         on_channel: None,
+        helped: None,
     }
 }
 

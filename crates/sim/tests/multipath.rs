@@ -36,6 +36,7 @@ fn network(controller: &str, size: Option<u64>, paths: &[LinkSpec]) -> Network {
         copy_of: None,
         spec: spec.clone(),
         on_channel: None,
+        helped: None,
     };
     let both = |(i, spec): (usize, &LinkSpec)| {
         let back = LinkSpec {

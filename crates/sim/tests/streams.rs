@@ -34,6 +34,7 @@ fn network(controller: &str, streams: Streams) -> Network {
             ..LinkSpec::default()
         },
         on_channel: None,
+        helped: None,
     };
     let tcp = TcpFlow {
         controller: controller.parse().expect("registered"),

@@ -26,6 +26,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
             ..LinkSpec::default()
         },
         on_channel: Some(OnChannel { channel: 0, side }),
+        helped: None,
     };
     let ways = [vec![LinkId(0)], vec![LinkId(1)]];
     let flow = |(i, (traffic, forward)): (usize, &(Traffic, bool))| FlowSpec {

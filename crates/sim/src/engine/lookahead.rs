@@ -9,7 +9,8 @@
 //!   link that its answers go on. An end that only counts packets needs no link of its own. The end
 //!   is called with the time at which the packet arrives.
 //!
-//! Nothing is computed ahead on links that are polled: the other station of a Wi-Fi channel may
+//! Nothing is computed ahead across a [helper](super::helper). Nothing is computed ahead on links
+//! that are polled: the other station of a Wi-Fi channel may
 //! send first, and CoDel's decision depends on later packets. Nothing is computed ahead in a run
 //! that is sampled: a sample shows the queues and flows in between.
 //!
@@ -67,12 +68,16 @@ fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
             before = Some(*link);
         }
     }
-    let in_order = |link: LinkId| pipes[link.index()].link.keeps_order();
+    let in_order = |link: LinkId| {
+        let pipe = &pipes[link.index()];
+        pipe.link.keeps_order() && !pipe.watched
+    };
     entered
         .into_iter()
         .zip(pipes)
         .map(|(entered, pipe)| {
-            pipe.polled.is_none() && matches!(entered, Entered::From(link) if in_order(link))
+            let alone = pipe.polled.is_none() && pipe.entry.is_none();
+            alone && matches!(entered, Entered::From(link) if in_order(link))
         })
         .collect()
 }
@@ -89,9 +94,12 @@ fn ends(
     }
     let own = |link: &LinkId| {
         let link = link.index();
-        entered[link] == 1 && pipes[link].polled.is_none()
+        entered[link] == 1 && pipes[link].polled.is_none() && pipes[link].entry.is_none()
     };
-    let in_order = |link: &LinkId| pipes[link.index()].link.keeps_order();
+    let in_order = |link: &LinkId| {
+        let pipe = &pipes[link.index()];
+        pipe.link.keeps_order() && !pipe.watched
+    };
     let early = |flow: usize, end: End, receives: &[LinkId], sends: &[LinkId]| {
         let (Some(last), Some(first)) = (receives.last(), sends.first()) else {
             return false;

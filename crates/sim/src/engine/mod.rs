@@ -14,6 +14,7 @@
 //! | `results` | samples, and the outcome of a run |
 
 mod calendar;
+mod helper;
 mod lookahead;
 pub(crate) mod observation;
 mod pipe;

@@ -1,7 +1,8 @@
 //! A link with the packets that are on it.
 
+use super::helper;
 use super::polled_link::PolledSide;
-use crate::network::NamedLink;
+use crate::network::{Helped, NamedLink};
 use crate::packet::{Flags, Packet};
 use whimbrel_net::{Counters, DropCause, Fate, Link, Ring};
 use whimbrel_units::Time;
@@ -19,10 +20,16 @@ pub(crate) struct Pipe {
     plain: bool,
     /// If set, a polled link decides instead of `link` when packets leave.
     pub polled: Option<PolledSide>,
+    /// A helper sees what leaves the link.
+    pub watched: bool,
     /// When the last of the packets leaves.
     last: Time,
     /// [`Self::came_out_bytes`] at the last sample.
     pub sampled_bytes: u64,
+    /// The helper that sees what enters the link.
+    pub entry: Option<Helped>,
+    /// The helper that sees what leaves it.
+    pub exit: Option<Helped>,
 }
 
 /// What happens to a packet that is offered to a pipe.
@@ -37,9 +44,13 @@ pub(crate) enum Offered {
 impl Pipe {
     /// An empty link. `seed` is for its random losses and errors.
     pub fn new(link: &NamedLink, polled: Option<PolledSide>, seed: u64) -> Self {
+        let (entry, exit) = helper::of(link.helped);
         let link = Link::new(&link.spec, seed);
         Self {
-            plain: polled.is_none() && link.is_plain(),
+            plain: polled.is_none() && link.is_plain() && entry.is_none(),
+            watched: exit.is_some(),
+            entry,
+            exit,
             link,
             polled,
             packets: Ring::default(),

@@ -13,6 +13,8 @@ pub(super) enum Source {
     End(EndId),
     /// A polled link, by its index: it is to be polled.
     Polled(usize),
+    /// A helper, by its number: its next timer.
+    Helper(usize),
     /// The next sample of the run.
     Sampler,
 }
@@ -51,12 +53,13 @@ impl EndId {
 }
 
 /// How many sources of each kind a run has. In the calendar, links come first, as it requires, then
-/// ends, polled links and the sampler.
+/// ends, polled links, helpers and the sampler.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sources {
     pub links: usize,
     pub lanes: usize,
     pub polled: usize,
+    pub helpers: usize,
 }
 
 impl Sources {
@@ -76,7 +79,8 @@ impl Sources {
             Source::Link(link) => link.index(),
             Source::End(end) => self.links + end.0,
             Source::Polled(index) => self.first_polled() + index,
-            Source::Sampler => self.first_polled() + self.polled,
+            Source::Helper(index) => self.first_polled() + self.polled + index,
+            Source::Sampler => self.first_polled() + self.polled + self.helpers,
         }
     }
 
@@ -90,6 +94,8 @@ impl Sources {
             Source::End(EndId(slot - self.links))
         } else if slot < polled + self.polled {
             Source::Polled(slot - polled)
+        } else if slot < polled + self.polled + self.helpers {
+            Source::Helper(slot - polled - self.polled)
         } else {
             Source::Sampler
         }
@@ -106,8 +112,9 @@ mod tests {
             links: 3,
             lanes: 2,
             polled: 1,
+            helpers: 2,
         };
-        assert_eq!(sources.count(), 9);
+        assert_eq!(sources.count(), 11);
         for slot in 0..sources.count() {
             assert_eq!(sources.slot(sources.source(slot)), slot);
         }

@@ -2,6 +2,7 @@
 //! arrived.
 
 use super::calendar::Calendar;
+use super::helper::{Agent, Passage};
 use super::lookahead::Lookahead;
 use super::observation::{Observe, Observed, Unobserved};
 use super::pipe::{Offered, Pipe};
@@ -11,7 +12,7 @@ use super::sources::{EndId, Source, Sources};
 use super::time_queue::TimeQueue;
 use crate::any_flow::{AnyFlow, Shared};
 use crate::flow::interface::{Context, Flow, PathEnd};
-use crate::network::{FlowSpec, LinkId, Network};
+use crate::network::{FlowSpec, Helped, LinkId, Network};
 use crate::observe::{self, End, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::packet::{Flags, Packet};
@@ -28,6 +29,7 @@ pub(crate) struct World<'a, O> {
     pub(super) calendar: Calendar,
     pub(super) pipes: Vec<Pipe>,
     pub(super) polled: Vec<PolledLink>,
+    helpers: Vec<Agent>,
     pub(super) flows: Vec<Entry<'a>>,
     pub(super) shared: Shared,
     /// Losses that were computed ahead and whose time has not come.
@@ -74,6 +76,7 @@ pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
         links,
         lanes: routes,
         polled: links,
+        helpers: links,
     };
     Calendar::horizon(sources.count()).since(Time::ZERO)
 }
@@ -107,10 +110,12 @@ impl<'a, O: Observe> World<'a, O> {
             Pipe::new(link, polled_sides[i], seed)
         };
         let polled = PolledLink::all(network);
+        let helpers = Agent::all(network);
         let sources = Sources {
             links,
             lanes,
             polled: polled.len(),
+            helpers: helpers.len(),
         };
         let mut world = Self {
             network,
@@ -119,6 +124,7 @@ impl<'a, O: Observe> World<'a, O> {
             calendar: Calendar::new(sources.count(), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
             polled,
+            helpers,
             flows: Vec::with_capacity(network.flows.len()),
             shared: Shared::new(network),
             pending_losses: TimeQueue::default(),
@@ -135,6 +141,9 @@ impl<'a, O: Observe> World<'a, O> {
         };
         for (index, spec) in network.flows.iter().enumerate() {
             world.add_flow(index, spec);
+        }
+        for number in 0..world.helpers.len() {
+            world.set_helper(number);
         }
         match network.sample {
             None => {
@@ -216,6 +225,7 @@ impl<'a, O: Observe> World<'a, O> {
                 Source::Link(link) => self.on_link(link),
                 Source::End(end) => self.on_timer(end),
                 Source::Polled(index) => self.on_polled(index),
+                Source::Helper(index) => self.on_helper(index),
                 Source::Sampler => self.on_sample(),
             }
         }
@@ -231,7 +241,11 @@ impl<'a, O: Observe> World<'a, O> {
         let Some(mut packet) = pipe.leave() else {
             return;
         };
+        let watched = pipe.watched;
         self.calendar.set_earliest_link(link.index(), pipe.next());
+        if watched && self.is_suppressed(link, &mut packet) {
+            return;
+        }
         let hop = packet.hop + 1;
         let row = self.routes.row(&packet);
         match self.routes.link(row, hop) {
@@ -256,7 +270,10 @@ impl<'a, O: Observe> World<'a, O> {
                 packet.hop = hop;
                 return self.enter_polled(at, polled, packet);
             } else {
-                pipe.offer(at, packet)
+                if let Some(helped) = pipe.entry {
+                    self.show_entry(at, helped, packet);
+                }
+                self.pipes[link.index()].offer(at, packet)
             };
             match offered {
                 Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
@@ -270,10 +287,91 @@ impl<'a, O: Observe> World<'a, O> {
                 // What would happen after the end of the run does not happen.
                 Ahead::End if at <= self.end => return self.arrive(at, packet),
                 Ahead::End | Ahead::Nothing => {
-                    if pipe.hold(at, hop, packet) {
+                    if self.pipes[link.index()].hold(at, hop, packet) {
                         self.calendar.set_link(link.index(), at);
                     }
                     return;
+                }
+            }
+        }
+    }
+
+    /// Whether a packet belongs to a flow whose acknowledgments a helper understands.
+    fn single_path(&self, packet: &Packet) -> bool {
+        let lane = self.lane(LaneId::of(packet));
+        !self.network.flows[lane.flow].is_multipath()
+    }
+
+    /// A helper sees a packet that enters its link.
+    #[inline(never)]
+    fn show_entry(&mut self, at: Time, helped: Helped, packet: &mut Packet) {
+        if self.single_path(packet) {
+            self.helpers[helped.number].enters(at, helped.side, packet);
+            self.set_helper(helped.number);
+        }
+    }
+
+    /// A packet leaves a link at whose end a helper sits. Returns whether it goes no further.
+    #[inline(never)]
+    fn is_suppressed(&mut self, link: LinkId, packet: &mut Packet) -> bool {
+        let Some(helped) = self.pipes[link.index()].exit else {
+            return false;
+        };
+        if !self.single_path(packet) {
+            return false;
+        }
+        let agent = &mut self.helpers[helped.number];
+        let (passage, again) = agent.leaves(self.now, helped.side, packet);
+        if let Some(again) = again {
+            self.put_again(helped.number, again);
+        }
+        self.set_helper(helped.number);
+        passage == Passage::Suppressed
+    }
+
+    /// A timer of a helper.
+    #[inline(never)]
+    fn on_helper(&mut self, number: usize) {
+        for packet in self.helpers[number].on_timer(self.now) {
+            match packet.flags.has(Flags::DATA) {
+                true => self.put_again(number, packet),
+                false => self.go_on(packet),
+            }
+        }
+        self.set_helper(number);
+    }
+
+    /// An acknowledgment of a helper goes on from the end of the helper's link.
+    fn go_on(&mut self, mut packet: Packet) {
+        let hop = packet.hop + 1;
+        let row = self.routes.row(&packet);
+        match self.routes.link(row, hop) {
+            Some(next) => self.enter(self.now, next, hop, row, &mut packet),
+            None => self.arrive(self.now, &packet),
+        }
+    }
+
+    /// Sets the next timer of a helper.
+    fn set_helper(&mut self, number: usize) {
+        let due = self.helpers[number].deadline();
+        self.set(Source::Helper(number), due);
+    }
+
+    /// Puts a packet that a helper kept on its link again.
+    fn put_again(&mut self, number: usize, mut packet: Packet) {
+        let row = self.routes.row(&packet);
+        let mut hops = (0..).map_while(|hop| Some((hop, self.routes.link(row, hop)?)));
+        let place = hops.find(|(_, link)| {
+            let entry = self.pipes[link.index()].entry;
+            entry.is_some_and(|helped| helped.number == number)
+        });
+        let Some((hop, link)) = place else { return };
+        packet.hop = hop;
+        match self.pipes[link.index()].offer(self.now, &mut packet) {
+            Offered::Dropped(cause) => self.on_drop(self.now, link, &packet, cause),
+            Offered::Leaves(at) => {
+                if self.pipes[link.index()].hold(at, hop, &packet) {
+                    self.calendar.set_link(link.index(), at);
                 }
             }
         }

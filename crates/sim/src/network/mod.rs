@@ -3,6 +3,7 @@
 //! A scenario file ([`crate::scenario`]) is turned into this, and the engine runs it.
 
 mod aatp;
+mod helper;
 mod host;
 mod nack;
 mod oracle;
@@ -11,6 +12,7 @@ mod tcp;
 mod udp;
 
 pub use aatp::{AatpFlow, AatpSettings, Destination};
+pub use helper::{Helped, Helper};
 pub use host::{Connection, Ecn, Host, HostCounters, HostState, Transmit};
 pub use nack::{ForgedNacks, Nack, Sequences};
 pub use oracle::Oracle;
@@ -66,6 +68,8 @@ pub struct NamedLink {
     pub spec: LinkSpec,
     /// The Wi-Fi channel of which this is one direction.
     pub on_channel: Option<OnChannel>,
+    /// The helper at one of its ends.
+    pub helped: Option<Helped>,
 }
 
 /// One direction of a Wi-Fi channel.

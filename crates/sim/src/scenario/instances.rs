@@ -4,7 +4,7 @@ use super::flow::DrawnTime;
 use super::resolved_flow::ResolvedFlow;
 use super::resolved_link::ResolvedLink;
 use super::route::{Hop, MAX_HOPS};
-use crate::network::{FlowSpec, LinkId, NamedLink, OnChannel, Route};
+use crate::network::{FlowSpec, Helped, LinkId, NamedLink, OnChannel, Route};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -34,6 +34,8 @@ pub(super) struct Links<'a> {
     pub channels: Vec<WifiSpec>,
     /// Links that exist, by instance and whether mirrored.
     pub known: HashMap<(Instance, bool), LinkId>,
+    /// Number of helpers so far.
+    pub helpers: usize,
 }
 
 impl Links<'_> {
@@ -109,6 +111,20 @@ impl Links<'_> {
                 format!("*[{number}]")
             };
         }
+        if let Some(helper) = form.helper {
+            let number = self.helpers;
+            self.helpers += 1;
+            let [forward, reverse] = [Side::Forward, Side::Reverse].map(|side| {
+                let id = self.add(instance, side == Side::Reverse, name.clone(), None);
+                self.links[id.0 as usize].helped = Some(Helped {
+                    helper,
+                    number,
+                    side,
+                });
+                id
+            });
+            return if mirrored { reverse } else { forward };
+        }
         let Some(wifi) = &form.wifi else {
             return self.add(instance, mirrored, name, None);
         };
@@ -167,6 +183,7 @@ impl Links<'_> {
             copy_of: instance.own.map(|_| form.name.clone()),
             spec,
             on_channel,
+            helped: None,
         });
         self.known.insert((instance, mirrored), id);
         id

@@ -1,19 +1,21 @@
 //! `[link.NAME]`: both directions of a link.
 
-use super::fields::{Field, Fields};
+use super::document::Value;
+use super::fields::{Field, Fields, unknown};
 use super::generated::Generator;
 use super::loss::{self, Loss};
 use super::service::{read_delay, read_rate};
 use super::traces::Traces;
 use super::written::Written;
 use super::{ScenarioError, aqm, cellular, low_orbit, wifi, wireless};
+use crate::network::Helper;
 use whimbrel_net::{AqmSetting, Delay, Queue, Schedule, ServiceSpec, WifiSpec, Wireless};
 use whimbrel_units::{Duration, Rate};
 
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "rate",
     "wifi",
     "wireless",
@@ -21,6 +23,7 @@ pub(super) const KEYS: [&str; 11] = [
     "cellular",
     "delay",
     "keep_order",
+    "helper",
     "queue",
     "aqm",
     "loss",
@@ -44,6 +47,8 @@ pub struct Link {
     pub generated: Option<Written<Generator>>,
     /// Whether packets keep their order when the delay falls; `None`: if the delay was recorded.
     pub keep_order: Option<Written<bool>>,
+    /// A helper at one of its ends; `None`: none.
+    pub helper: Option<Written<Helper>>,
 }
 
 /// One direction of a link as written.
@@ -112,6 +117,25 @@ pub(super) fn read(
         wireless: fields.read("wireless", wireless::read)?,
         generated: generated(&fields)?,
         keep_order: fields.read("keep_order", Field::switch)?,
+        helper: fields.read("helper", helper)?,
+    })
+}
+
+/// Values of `helper`.
+const HELPERS: [(&str, Helper); 2] = [("snoop", Helper::Snoop), ("eln", Helper::LossNotification)];
+
+fn helper(field: &Field<'_>) -> Result<Helper, ScenarioError> {
+    if let Value::Table(_) = field.value() {
+        let fields = field.fields()?;
+        fields.only(&["freeze"])?;
+        let warning = fields.required("freeze", "\"200 ms\"")?.parse()?;
+        return Ok(Helper::Freeze { warning });
+    }
+    let text = field.text()?;
+    let found = HELPERS.iter().find(|(name, _)| *name == text);
+    found.map(|(_, helper)| *helper).ok_or_else(|| {
+        let known = HELPERS.iter().map(|(name, _)| *name);
+        field.fail(unknown("helper", text, known))
     })
 }
 

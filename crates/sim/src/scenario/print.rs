@@ -113,6 +113,7 @@ fn link_keys(link: &Link, run: &Run) -> Vec<Key> {
             .as_ref()
             .and_then(|path| Key::written(path.value.key(), Some(path))),
         Key::written("keep_order", link.keep_order.as_ref()),
+        Key::written("helper", link.helper.as_ref()),
     ]
     .into_iter()
     .flatten()

@@ -113,6 +113,7 @@ impl Resolved {
             links: Vec::new(),
             channels: Vec::new(),
             known: HashMap::new(),
+            helpers: 0,
         };
         let mut destinations = Destinations::new(&self.destinations);
         let mut starts = Xoshiro256PlusPlus::seed_from_u64(seed ^ STARTS);

@@ -5,6 +5,7 @@ use super::generated::{GeneratedPath, Generator};
 use super::link::{Direction, Link};
 use super::loss::ResolvedLoss;
 use super::written::Written;
+use crate::network::Helper;
 use std::sync::Arc;
 use whimbrel_net::{AqmSetting, Delay, LinkSpec, Queue, Schedule, ServiceSpec, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Rate};
@@ -27,6 +28,8 @@ pub(super) struct ResolvedLink {
     pub wifi: Option<WifiSpec>,
     /// If set, each run draws service and delay of both directions; until then they are nominal.
     pub generated: Option<GeneratedPath>,
+    /// The helper at one of its ends.
+    pub helper: Option<Helper>,
 }
 
 /// One direction. Queue and queue management of `spec` are set by [`Self::fit`], because they may
@@ -98,6 +101,7 @@ impl Link {
             reverse: back,
             wifi: self.wifi.as_ref().map(|wifi| wifi.value.clone()),
             generated,
+            helper: self.helper.as_ref().map(|helper| helper.value),
         })
     }
 
@@ -111,6 +115,10 @@ impl Link {
             generated,
             ..
         } = self;
+        let polled = wifi.is_some() || forward.aqm.is_some() || self.reverse.aqm.is_some();
+        if let Some(helper) = self.helper.as_ref().filter(|_| polled) {
+            return Err(helper.fail("cannot be combined with `wifi` or `aqm`"));
+        }
         let rate = forward.rate.as_ref();
         if let (Some(_), Some(rate)) = (wifi, rate) {
             return Err(rate.fail("cannot be combined with `wifi`, which sets the rate"));

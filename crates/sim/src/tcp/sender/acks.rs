@@ -11,11 +11,20 @@ use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::delivery_rate::RateSample;
 use whimbrel_units::{Duration, Time};
 
+/// After this time without an open window a frozen sender goes on.
+const PERSIST: Duration = Duration::from_secs(60);
+
 impl Sender {
     /// Invoked when an acknowledgment arrives. Returns its RTT sample.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, packet: &Packet) -> Option<Duration> {
         self.meet_pacing(now);
+        if packet.is_loss_notified() {
+            self.notified = Some(packet.ack);
+        }
+        if packet.is_frozen() != self.frozen {
+            self.set_frozen(now, packet.is_frozen());
+        }
         let board = &mut self.board;
         if packet.ack > board.next() {
             return None; // It acknowledges data that was never sent (RFC 9293 section 3.10.7.4).
@@ -178,8 +187,18 @@ impl Sender {
             .rearm_probe(now, &self.board, &self.rtt, stage.is_calm());
     }
 
+    /// The receiver closes its window, or opens it again.
+    #[cold]
+    fn set_frozen(&mut self, now: Time, frozen: bool) {
+        self.frozen = frozen;
+        self.rack.on_timeout();
+        self.restart_rto(now);
+    }
+
     pub(super) fn restart_rto(&mut self, now: Time) {
         self.rto_at = match self.board.outstanding() {
+            // The persist timer.
+            _ if self.frozen => now + PERSIST,
             0 => Time::MAX,
             _ => now + self.rtt.rto(),
         };

@@ -9,7 +9,7 @@ use crate::outcome::{LossEpisode, Truth};
 use crate::packet::Packet;
 use std::cmp::Reverse;
 use whimbrel_cc::connection::RecoveryStage;
-use whimbrel_cc::{Loss, LostPacket, Signal, Timeout};
+use whimbrel_cc::{Loss, LostPacket, Signal, Timeout, Verdict};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Time};
 
@@ -135,7 +135,10 @@ impl Sender {
             next_order: next,
             sent: found.sent,
             ece: self.marks.echoed,
-            truth: self.oracle.verdict(truth),
+            truth: self.oracle.verdict(truth).or_else(|| {
+                // What a helper knows is no guess: the link lost it.
+                (self.notified == Some(seg)).then_some(Verdict::Random)
+            }),
         };
         let episode = self.episode(now, found.flight);
         let controller = &mut *self.controller;
@@ -277,6 +280,7 @@ impl Sender {
     /// Invoked when the retransmission timer expires (RFC 6298 section 5.4 to 5.7; RFC 5681
     /// section 3.1).
     fn on_rto(&mut self, now: Time) {
+        self.frozen = false;
         let una = self.board.una();
         let flight = self.board.in_flight().max(1);
         self.counters.episodes.timeouts += 1;

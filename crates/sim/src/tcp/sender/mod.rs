@@ -112,6 +112,10 @@ pub(crate) struct Sender {
     fractions: bool,
     growth_at_recovery_end: bool,
     oracle: Oracle,
+    /// The segment that a helper reported as lost on its link.
+    notified: Option<u32>,
+    /// The receiver's window is zero.
+    frozen: bool,
 }
 
 impl Sender {
@@ -142,6 +146,7 @@ impl Sender {
                 .ecn
                 .unwrap_or_else(|| controller.transport_features().marks),
         );
+        let delayed = controller.transport_features().delayed_response;
         Self {
             counters: SenderCounters::new(controller.classifies_losses()),
             episodes: LossEpisodes::new(true),
@@ -152,7 +157,10 @@ impl Sender {
             mode: settings.recovery,
             duplicates: DuplicateAcks::default(),
             sack: SackJudge::default(),
-            rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
+            rack: Rack::new(
+                settings.recovery == Recovery::Rack && settings.tail_loss_probe,
+                delayed,
+            ),
             lost_queue: BinaryHeap::new(),
             total,
             last_payload,
@@ -180,6 +188,8 @@ impl Sender {
             round_ends: 0,
             subflow: None,
             record: Record::default(),
+            notified: None,
+            frozen: false,
         }
     }
 

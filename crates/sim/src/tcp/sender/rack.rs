@@ -46,6 +46,8 @@ pub(super) struct Rack {
     fack: u32,
     reordering_seen: bool,
     probes: bool,
+    /// A loss counts a smoothed RTT later: TCP-DCR.
+    delayed: bool,
     /// The probe timer expired: a probe is sent next.
     probe_due: bool,
     probe: Option<Probe>,
@@ -69,9 +71,10 @@ struct Probe {
 }
 
 impl Rack {
-    pub fn new(probes: bool) -> Self {
+    pub fn new(probes: bool, delayed: bool) -> Self {
         Self {
             probes,
+            delayed,
             transmissions: Ring::default(),
             newest: None,
             rtt: Duration::ZERO,
@@ -282,6 +285,10 @@ impl Sender {
             + self
                 .rack
                 .reordering_window(&self.board, &self.rtt, repairing);
+        let wait = match self.rack.delayed {
+            true => wait + self.rtt.srtt(),
+            false => wait,
+        };
         let mut found: Option<(u32, Truth)> = None;
         while let Some((seg, transmission)) = self.rack.transmissions.front().copied() {
             if self.board.holds(seg) {

@@ -11,6 +11,9 @@ use whimbrel_units::{Bytes, Time};
 
 impl Sender {
     pub(super) fn has_something_to_send(&self) -> bool {
+        if self.frozen {
+            return false;
+        }
         !self.lost_queue.is_empty()
             || self.may_send_new()
             || self.duplicates.has_retransmission()
@@ -67,7 +70,7 @@ impl Sender {
     /// [`Self::end_sending`], with the same `sending`, which begins as its default.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time, sending: &mut Sending) -> Option<Transmission> {
-        if self.pacer.until() > now {
+        if self.pacer.until() > now || self.frozen {
             return None;
         }
         if self.nacks.is_some()
