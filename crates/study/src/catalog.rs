@@ -1,10 +1,10 @@
-//! The algorithms and loss classifiers that there are.
+//! The algorithms, loss classifiers and layers that there are.
 
 mod text;
 
 use serde_json::{Value, json};
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, ClassifierEntry, Code, Domain, Entry, Parameter};
+use whimbrel_cc::registry::{self, ClassifierEntry, Code, Domain, Entry, LayerEntry, Parameter};
 
 /// Entries of the registry, in its order.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub struct Catalog {
     pub controllers: Vec<&'static Entry>,
     /// Loss classifiers.
     pub classifiers: Vec<&'static ClassifierEntry>,
+    /// Layers.
+    pub layers: Vec<&'static LayerEntry>,
 }
 
 impl Catalog {
@@ -21,25 +23,30 @@ impl Catalog {
         Self {
             controllers: registry::controllers(),
             classifiers: registry::CLASSIFIERS.to_vec(),
+            layers: registry::LAYERS.to_vec(),
         }
     }
 
-    /// The entries with this name: an algorithm, a classifier, or both in `cubic+cerl`.
+    /// The entries with this name: an algorithm, a classifier, a layer, or several in
+    /// `cubic+cerl`.
     ///
     /// # Errors
     /// If there is none; the text has the nearest name.
     pub fn of_name(name: &str) -> Result<Self, String> {
         let alone = registry::CLASSIFIERS.iter().find(|e| e.name == name);
-        match (name.parse::<Spec>(), alone) {
-            (Ok(spec), _) => Ok(Self {
+        let layer = registry::LAYERS.iter().find(|e| e.name == name);
+        match (name.parse::<Spec>(), alone, layer) {
+            (Ok(spec), _, _) => Ok(Self {
                 controllers: vec![spec.entry()],
                 classifiers: spec.classifier().into_iter().collect(),
+                layers: spec.layer().into_iter().collect(),
             }),
-            (Err(_), Some(entry)) => Ok(Self {
+            (Err(error), None, None) => Err(error.to_string()),
+            (Err(_), classifier, layer) => Ok(Self {
                 controllers: Vec::new(),
-                classifiers: vec![entry],
+                classifiers: classifier.copied().into_iter().collect(),
+                layers: layer.copied().into_iter().collect(),
             }),
-            (Err(error), None) => Err(error.to_string()),
         }
     }
 
@@ -48,7 +55,10 @@ impl Catalog {
         let controllers = self.controllers.iter();
         let controllers = controllers.map(|e| (controller_json(e), e.code));
         let classifiers = self.classifiers.iter();
-        let all = controllers.chain(classifiers.map(|e| (classifier_json(e), e.code)));
+        let layers = self.layers.iter();
+        let all = controllers
+            .chain(classifiers.map(|e| (classifier_json(e), e.code)))
+            .chain(layers.map(|e| (layer_json(e), e.code)));
         let with_code = |(mut entry, code): (Value, &[Code])| {
             let file = |file: &Code| match with_text {
                 true => json!({ "path": file.path, "text": file.text }),
@@ -80,6 +90,16 @@ fn classifier_json(entry: &ClassifierEntry) -> Value {
     json!({
         "name": entry.name,
         "kind": "discriminator",
+        "summary": entry.summary,
+        "citation": entry.citation,
+        "parameters": parameters_json(entry.parameters),
+    })
+}
+
+fn layer_json(entry: &LayerEntry) -> Value {
+    json!({
+        "name": entry.name,
+        "kind": "layer",
         "summary": entry.summary,
         "citation": entry.citation,
         "parameters": parameters_json(entry.parameters),

@@ -53,9 +53,13 @@ impl Names {
 fn controllers(begun: &str) -> Vec<(String, String)> {
     let entry = |name: &str, summary: &str| (name.to_owned(), summary.to_owned());
     if let Some((base, _)) = begun.split_once('+') {
-        let classifiers = registry::CLASSIFIERS.iter();
+        let classifiers = registry::CLASSIFIERS
+            .iter()
+            .map(|one| (one.name, one.summary));
+        let layers = registry::LAYERS.iter().map(|one| (one.name, one.summary));
         return classifiers
-            .map(|one| entry(&format!("{base}+{}", one.name), one.summary))
+            .chain(layers)
+            .map(|(name, summary)| entry(&format!("{base}+{name}"), summary))
             .collect();
     }
     let all = registry::controllers();

@@ -9,7 +9,9 @@ impl Catalog {
     /// The code: each file once, with its path.
     pub fn code_text(&self) -> String {
         let controllers = self.controllers.iter().flat_map(|e| e.code);
-        let files = controllers.chain(self.classifiers.iter().flat_map(|e| e.code));
+        let files = controllers
+            .chain(self.classifiers.iter().flat_map(|e| e.code))
+            .chain(self.layers.iter().flat_map(|e| e.code));
         let mut all: Vec<&Code> = Vec::new();
         for file in files {
             if !all.contains(&file) {
@@ -50,6 +52,14 @@ impl Catalog {
             }
         }
         for entry in &self.classifiers {
+            let lines = [entry.summary, entry.citation, &files(entry.code)];
+            text += &entry_text(width, entry.name, &lines, entry.parameters);
+        }
+        if one.is_none() {
+            let paragraph = "Layers. Put one on any controller with a window, as in vegas+ccafr:";
+            text += &format!("{}\n\n", hanging(paragraph, 0));
+        }
+        for entry in &self.layers {
             let lines = [entry.summary, entry.citation, &files(entry.code)];
             text += &entry_text(width, entry.name, &lines, entry.parameters);
         }

@@ -140,6 +140,9 @@ fn sources(result: &ExperimentResult<'_>) -> Vec<Source> {
         if let Some(classifier) = spec.classifier() {
             add_code(classifier.name, classifier.code, &mut all);
         }
+        if let Some(layer) = spec.layer() {
+            add_code(layer.name, layer.code, &mut all);
+        }
     }
     all
 }
