@@ -23,7 +23,7 @@
 //! knows its outages. A frozen sender that hears nothing for its maximum timeout goes on (the
 //! persist timer of RFC 9293 section 3.8.6.1).
 
-use super::super::packet::Packet;
+use crate::packet::Packet;
 use std::collections::{BTreeMap, VecDeque};
 use whimbrel_net::Outage;
 use whimbrel_units::{Duration, Time};
@@ -95,7 +95,7 @@ impl Freeze {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::packet::Flags;
+    use crate::packet::Flags;
     use super::*;
 
     #[test]

@@ -14,7 +14,7 @@
 //!
 //! **Choices where the source is silent.** At most 4096 holes are remembered; the oldest go first.
 
-use super::super::packet::Packet;
+use crate::packet::Packet;
 use std::collections::BTreeSet;
 
 /// Maximum number of segments remembered as lost.
@@ -55,7 +55,7 @@ impl LossNotification {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::packet::Flags;
+    use crate::packet::Flags;
     use super::*;
     use whimbrel_units::Time;
 

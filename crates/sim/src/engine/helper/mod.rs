@@ -14,7 +14,7 @@ mod freeze;
 mod loss_notification;
 mod snoop;
 
-use super::packet::{Flags, Packet};
+use crate::packet::{Flags, Packet};
 use crate::network::{Helped, Helper, Network};
 use freeze::Freeze;
 use loss_notification::LossNotification;

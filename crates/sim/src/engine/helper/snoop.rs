@@ -25,7 +25,7 @@
 //! doubled each time, at most 8 times for a packet (the Linux module's number). 4096 packets are
 //! kept; more pass unkept.
 
-use super::super::packet::Packet;
+use crate::packet::Packet;
 use super::Passage;
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
@@ -182,7 +182,7 @@ impl Snoop {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::packet::Flags;
+    use crate::packet::Flags;
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
