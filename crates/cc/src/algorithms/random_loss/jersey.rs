@@ -18,7 +18,8 @@
 //! **Physics, limits.** Those of `newjersey.rs`, which differs in two points: it measures by the
 //! receiver's clock, so that acknowledgments that are bunched or lost on the way back do not count,
 //! and it leaves more than a segment after a timeout without a mark. Here bunched acknowledgments
-//! raise R for a round trip.
+//! raise R for a round trip. Where routers do not mark, no loss reduces the window: beside a queue
+//! that only drops, the window grows without bound and most packets are lost.
 //!
 //! **Choices where the source is silent.** As in `newjersey.rs`. After a timeout the window is one
 //! segment, as in ns-3's implementation.

@@ -10,7 +10,8 @@
 //! * a sender that finds the segment lost knows that it was not congestion: `newreno+eln`
 //!
 //! **Limits.** Data that was lost before the link, and retransmitted, looks like a hole that closes.
-//! The mark is for the first hole alone. A packet that is corrupted but arrives counts as lost.
+//! The mark is for the first hole alone: recovery that finds several losses at once (SACK, RACK)
+//! takes the others for congestion. A packet that is corrupted but arrives counts as lost.
 //!
 //! **Choices where the source is silent.** At most 4096 holes are remembered; the oldest go first.
 
