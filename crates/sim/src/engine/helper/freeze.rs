@@ -95,8 +95,8 @@ impl Freeze {
 
 #[cfg(test)]
 mod tests {
-    use crate::packet::Flags;
     use super::*;
+    use crate::packet::Flags;
 
     #[test]
     fn each_flow_is_frozen_before_an_outage_and_woken_after_it() {

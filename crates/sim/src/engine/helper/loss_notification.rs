@@ -56,8 +56,8 @@ impl LossNotification {
 
 #[cfg(test)]
 mod tests {
-    use crate::packet::Flags;
     use super::*;
+    use crate::packet::Flags;
     use whimbrel_units::Time;
 
     #[test]

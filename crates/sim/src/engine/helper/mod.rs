@@ -14,8 +14,8 @@ mod freeze;
 mod loss_notification;
 mod snoop;
 
-use crate::packet::{Flags, Packet};
 use crate::network::{Helped, Helper, Network};
+use crate::packet::{Flags, Packet};
 use freeze::Freeze;
 use loss_notification::LossNotification;
 use snoop::Snoop;

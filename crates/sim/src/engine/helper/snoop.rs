@@ -25,8 +25,8 @@
 //! doubled each time, at most 8 times for a packet (the Linux module's number). 4096 packets are
 //! kept; more pass unkept.
 
-use crate::packet::Packet;
 use super::Passage;
+use crate::packet::Packet;
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
@@ -182,8 +182,8 @@ impl Snoop {
 
 #[cfg(test)]
 mod tests {
-    use crate::packet::Flags;
     use super::*;
+    use crate::packet::Flags;
 
     const MS: Duration = Duration::from_millis(1);
 
