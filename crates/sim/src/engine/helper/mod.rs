@@ -148,13 +148,10 @@ fn is_acknowledgment(packet: &Packet) -> bool {
 /// The helper of a direction, for the engine.
 pub(super) fn of(helped: Option<Helped>) -> (Option<Helped>, Option<Helped>) {
     let at = |enters: bool| {
-        helped.filter(|helped| {
-            let here = match helped.helper {
-                Helper::Snoop => (helped.side == Side::Forward) == enters,
-                Helper::LossNotification => (helped.side == Side::Reverse) == enters,
-                Helper::Freeze { .. } => helped.side == Side::Reverse && !enters,
-            };
-            here
+        helped.filter(|helped| match helped.helper {
+            Helper::Snoop => (helped.side == Side::Forward) == enters,
+            Helper::LossNotification => (helped.side == Side::Reverse) == enters,
+            Helper::Freeze { .. } => helped.side == Side::Reverse && !enters,
         })
     };
     (at(true), at(false))
