@@ -34,7 +34,7 @@ async fn a_file_arrives_with_every_controller() {
         assert_eq!(summary.bytes, 8_000_001);
         assert_eq!(summary.blake3, blake3::hash(&sent).to_hex().to_string());
         assert!(summary.seconds > 0.0 && summary.goodput_bps > 0.0);
-        assert!(summary.sent_packets > 5_000 && summary.rtt_ms > 0.0 && summary.cwnd_bytes > 0);
+        assert!(summary.sent_packets > 800 && summary.rtt_ms > 0.0 && summary.cwnd_bytes > 0);
         let Event::Stored { name, bytes, .. } = service.event().await else {
             panic!("not stored")
         };
