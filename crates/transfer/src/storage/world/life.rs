@@ -98,6 +98,8 @@ pub(super) struct Life {
     storage: Option<Storage>,
     expected: BTreeMap<&'static str, Expected>,
     umask: u16,
+    /// Nothing bad happens any more.
+    fair: bool,
     /// The last transfer, if it failed.
     failed: Option<(&'static str, Content)>,
     tally: Tally,
@@ -142,6 +144,7 @@ impl Life {
             storage: None,
             expected: expected.into(),
             umask: crate::storage::umask(),
+            fair: false,
             failed: None,
             tally: Tally::default(),
             random: Random::new(plan.seed ^ 1 << 63),
@@ -179,6 +182,7 @@ impl Life {
         }
         // The world is fair again: everything can be stored, and is there after the last crash.
         calls::with(|world| world.faults.clear());
+        self.fair = true;
         for path in PATHS {
             let content = match self.there(path)? {
                 Some(content) if !self.options.overwrite => content,
@@ -408,7 +412,12 @@ impl Life {
     fn foreign(&mut self, path: &'static str) -> Result<bool, Error> {
         let storage = self.storage()?;
         let there = storage.look_up(&Self::remote(path))?.is_some();
-        if storage.overwrites() || there || path.contains('/') || !self.random.once_in(8) {
+        if self.fair
+            || storage.overwrites()
+            || there
+            || path.contains('/')
+            || !self.random.once_in(8)
+        {
             return Ok(false);
         }
         // It has no faults.
