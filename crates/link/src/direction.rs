@@ -81,6 +81,8 @@ pub(crate) struct Direction<'a> {
     train: Train,
     /// Further hops, each with the packets that it has served.
     later: Vec<(Link, Held)>,
+    /// Each packet carries a checksum, also those that the sender left to its device.
+    checksums: bool,
     lateness: LatenessMeter,
     report: DirectionReport,
 }
@@ -105,6 +107,7 @@ impl<'a> Direction<'a> {
             bulk: vec![0; bulk::LARGEST].into(),
             train: Train::default(),
             later: Vec::new(),
+            checksums: false,
             lateness: LatenessMeter::new(),
             report: DirectionReport::default(),
         }
@@ -116,6 +119,14 @@ impl<'a> Direction<'a> {
             .into_iter()
             .map(|link| (link, Held::default()))
             .collect();
+        self
+    }
+
+    /// The same, and checksums that the sender left to its device are computed at once if
+    /// `complete`: a path that corrupts packets has only whole ones, as a real one, so that a
+    /// receiver checks each of them.
+    pub fn with_checksums(mut self, complete: bool) -> Self {
+        self.checksums = complete;
         self
     }
 
@@ -252,7 +263,12 @@ impl<'a> Direction<'a> {
         self.held.len() + later + open
     }
 
-    fn take(&mut self, buffer: Buffer, len: usize) {
+    fn take(&mut self, mut buffer: Buffer, len: usize) {
+        if self.checksums
+            && let Some(partial) = buffer.partial.take()
+        {
+            partial.complete(&mut buffer[..len]);
+        }
         if let Some(capture) = self.capture {
             capture.sent(self.clock.now(), self.side, &buffer[..len]);
         }

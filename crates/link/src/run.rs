@@ -184,6 +184,7 @@ fn emulate(
         later(&forward_links, seeds[0])?,
         later(&backward_links, seeds[1])?,
     );
+    let corrupts = |links: &[&LinkSpec]| links.iter().any(|link| link.corrupts());
     let carrier = |side, link: &LinkSpec, seed| {
         if let Some(channel) = &channel {
             return Carrier::Shared(Station::new(channel, side, clock));
@@ -195,10 +196,12 @@ fn emulate(
     };
     let forward = carrier(Side::Forward, forward_links[0], seeds[0]);
     let backward = carrier(Side::Reverse, backward_links[0], seeds[1]);
-    let forward =
-        Direction::new([near, far], clock, forward, Side::Forward, observer).through(later_forward);
+    let forward = Direction::new([near, far], clock, forward, Side::Forward, observer)
+        .through(later_forward)
+        .with_checksums(corrupts(&forward_links));
     let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer)
-        .through(later_backward);
+        .through(later_backward)
+        .with_checksums(corrupts(&backward_links));
     thread::scope(|scope| {
         // The threads must always be stopped, or the scope never ends.
         let threads =

@@ -54,9 +54,8 @@ impl Impairment {
             (0..jumps).for_each(|_| rng.jump());
             rng
         };
-        let corrupts = !(spec.corrupt.is_zero() && spec.bit_errors.is_zero());
         let rest = Rest {
-            corruption: (corrupts || places).then(|| Corruption {
+            corruption: (spec.corrupts() || places).then(|| Corruption {
                 chance: Chance::new(spec.corrupt, ahead(1)),
                 place: ahead(4),
                 noise: (!spec.bit_errors.is_zero())

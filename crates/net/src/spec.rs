@@ -37,6 +37,13 @@ impl Default for LinkSpec {
     }
 }
 
+impl LinkSpec {
+    /// Whether it may corrupt packets: with a probability, or on a radio link.
+    pub fn corrupts(&self) -> bool {
+        self.loss.corrupts() || matches!(self.service, ServiceSpec::Wireless(_))
+    }
+}
+
 /// How fast a link serves packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServiceSpec {
@@ -143,6 +150,13 @@ pub struct LossSpec {
     /// packet would be lost anyway. (A link does not know what a packet carries: it may be the one
     /// that opens a connection.) The cause is [`DropCause::Random`].
     pub drops: Vec<Time>,
+}
+
+impl LossSpec {
+    /// Whether packets are corrupted with a probability.
+    pub fn corrupts(&self) -> bool {
+        !(self.corrupt.is_zero() && self.bit_errors.is_zero())
+    }
 }
 
 /// A span in which every packet is lost: `from <= t < to`.
