@@ -87,6 +87,11 @@ impl Duration {
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
+    /// The product, or the maximum span if it does not fit.
+    #[inline]
+    pub const fn saturating_mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
 }
 
 impl Add for Duration {

@@ -175,7 +175,7 @@ impl Rule for LedbatPlusPlus {
             }
             window.end_slow_start();
             self.state = State::Avoiding {
-                slowdown: ack.now + ack.srtt * FREEZE,
+                slowdown: ack.now + ack.srtt.saturating_mul(FREEZE),
             };
         }
         match self.state {
@@ -185,7 +185,7 @@ impl Rule for LedbatPlusPlus {
                 window.cwnd = window.cwnd.min(window.mss.saturating_mul(MIN_SEGMENTS));
                 self.state = State::Slow {
                     began: ack.now,
-                    thaws: ack.now + ack.srtt * FREEZE,
+                    thaws: ack.now + ack.srtt.saturating_mul(FREEZE),
                 };
             }
             // After a timeout.
@@ -199,7 +199,7 @@ impl Rule for LedbatPlusPlus {
                 if !window.in_slow_start() {
                     let took = ack.now.since(began);
                     self.state = State::Avoiding {
-                        slowdown: ack.now + took * APART,
+                        slowdown: ack.now + took.saturating_mul(APART),
                     };
                 }
             }
