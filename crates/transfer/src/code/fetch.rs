@@ -86,12 +86,15 @@ pub async fn fetch(
         }
         error
     };
+    // Large files are stored one by one, before the tree that they belong to.
+    let mut large = (0, Bytes::ZERO);
     let work = async {
         tokio::pin!(meeting, stop);
         let mut begun = false;
         loop {
             tokio::select! {
                 Some(event) = happened.recv() => match event {
+                    Event::Stored { bytes, .. } => large = (large.0 + 1, large.1 + bytes),
                     Event::StoredTree { files, bytes, took, .. } => {
                         return Ok(Fetched { files, bytes, took });
                     }
@@ -117,7 +120,17 @@ pub async fn fetch(
     };
     let (result, ()) = tokio::join!(work, serving);
     drop(announced);
-    result
+    // The server answers before it reports, so the last report may follow that of the tree.
+    while let Ok(event) = happened.try_recv() {
+        if let Event::Stored { bytes, .. } = event {
+            large = (large.0 + 1, large.1 + bytes);
+        }
+    }
+    result.map(|tree| Fetched {
+        files: tree.files + large.0,
+        bytes: tree.bytes + large.1,
+        ..tree
+    })
 }
 
 fn bind(options: &FetchOptions) -> Result<Server, Error> {
