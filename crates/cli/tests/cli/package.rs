@@ -35,9 +35,11 @@ fn the_packages_have_a_command_that_runs_with_its_pages_and_completions() {
         &["--binary", &stand_in, "--out", &out],
     );
     let files: Vec<&str> = made.lines().collect();
-    let [archive, package] = files[..] else {
+    // A list of components follows where the program that makes it is installed.
+    let [archive, package, image, ..] = files[..] else {
         panic!("{made}");
     };
+    assert!(Path::new(&format!("{image}/whimbrel")).exists(), "{made}");
     let version = env!("CARGO_PKG_VERSION");
     let within = path_in(&folder, "installed");
     succeeds("dpkg-deb", &["--extract", package, &within]);

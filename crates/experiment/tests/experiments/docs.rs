@@ -12,6 +12,7 @@ fn text(path: &Path) -> String {
 /// The page in docs/ for a folder of experiments.
 fn page_of(paper: &str) -> &'static str {
     match paper {
+        "baselines" => "baselines.md",
         "cerl" => "cerl.md",
         "emfast" => "emfast.md",
         "enhanced-aatp" => "enhanced-aatp.md",
