@@ -13,8 +13,8 @@ const STEPS: f64 = 1e6;
 const PATIENCE: Duration = Duration::from_secs(1);
 const TEMPLATE: &str = "{msg} {percent} % {wide_bar} {eta} left";
 
-/// A progress bar on stderr, if stderr is a terminal and the work takes longer than [`PATIENCE`].
-/// Notes go to stderr, too. Dropping it removes it.
+/// A progress bar on stderr, if stderr is a terminal and the work takes longer than a second. Notes
+/// go to stderr, too. Dropping it removes it.
 pub struct Bar {
     bar: ProgressBar,
     begin: Instant,
