@@ -1,5 +1,6 @@
 //! A run: namespaces, commands, the two directions, and the end.
 
+use crate::address::MAX_INTERFACES;
 use crate::clock::Clock;
 use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
@@ -28,17 +29,31 @@ use whimbrel_net::{Link, LinkSpec, Side};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Optional settings of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// What runs in the far namespace. It starts first, has up to two seconds to open a socket, and
     /// gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
     pub far: Option<Program>,
     /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
+    /// Interfaces of each end, each with a path of its own: 1 to [`MAX_INTERFACES`].
+    pub interfaces: usize,
     /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
     /// These see each packet that the path drops or corrupts.
     pub observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            far: None,
+            congestion: None,
+            interfaces: 1,
+            ecn: false,
+            observers: Vec::new(),
+        }
+    }
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
@@ -83,7 +98,8 @@ impl Prepared {
         if threads != 1 {
             return Err(LinkError::Threads(threads));
         }
-        let ends = namespace::make(options.congestion.as_deref(), options.ecn)?;
+        let interfaces = options.interfaces.clamp(1, MAX_INTERFACES);
+        let ends = namespace::make(interfaces, options.congestion.as_deref(), options.ecn)?;
         let blocked = Blocked::new()?;
         let queue = SignalFd::with_flags(
             &init::signals(),
@@ -116,9 +132,25 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn run(mut self, spec: &PathSpec) -> Result<Report, LinkError> {
+    pub fn run(self, spec: &PathSpec) -> Result<Report, LinkError> {
+        self.run_all(std::slice::from_ref(spec))
+    }
+
+    /// The same, with a path for each interface. Observers see the first.
+    ///
+    /// # Errors
+    /// As [`run`]; also if there are not as many paths as [interfaces](Options::interfaces).
+    pub fn run_all(mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
+        if specs.len() != self.ends.near.tuns.len() {
+            let text = format!(
+                "{} paths for {} interfaces",
+                specs.len(),
+                self.ends.near.tuns.len()
+            );
+            return Err(LinkError::Failed(text));
+        }
         let observer = self.observer.as_ref().map(|all| all as _);
-        let mut report = emulate(spec, &self.ends, &mut self.init, &self.queue, observer)?;
+        let mut report = emulate(specs, &self.ends, &mut self.init, &self.queue, observer)?;
         self.init.listen_to_the_end();
         if let Some((status, why)) = self.init.failure.take() {
             return Err(LinkError::Command {
@@ -133,9 +165,9 @@ impl Prepared {
     }
 }
 
-/// Runs both directions until COMMAND has ended.
+/// Runs both directions of all paths until COMMAND has ended.
 fn emulate(
-    spec: &PathSpec,
+    specs: &[PathSpec],
     ends: &Ends,
     init: &mut Init,
     queue: &SignalFd,
@@ -143,54 +175,88 @@ fn emulate(
 ) -> Result<Report, LinkError> {
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
     let clock = Clock::start();
-    let (near, far) = (&ends.near.tun, &ends.far.tun);
-    // Different seeds: otherwise both directions would lose the same packets.
-    let seeds = [spec.seed, spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
-    let channel = spec
-        .wifi
-        .as_ref()
-        .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
-        .transpose()
-        .map_err(LinkError::os("making an event"))?;
-    let carrier = |side, link: &LinkSpec, seed| {
-        if let Some(channel) = &channel {
-            return Carrier::Shared(Station::new(channel, side, clock));
-        }
-        match Managed::new(link, seed, clock) {
-            Some(managed) => Carrier::Managed(Box::new(managed)),
-            None => Carrier::Own(Box::new(Link::new(link, seed))),
-        }
-    };
-    let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
-    let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
-    let forward = Direction::new([near, far], clock, forward, Side::Forward, observer);
-    let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer);
+    let channels = specs.iter().map(channel).collect::<Result<Vec<_>, _>>()?;
+    let mut directions = Vec::new();
+    for (number, (spec, channel)) in specs.iter().zip(&channels).enumerate() {
+        let observer = observer.filter(|_| number == 0);
+        let (near, far) = (&ends.near.tuns[number], &ends.far.tuns[number]);
+        let carrier = |side, link: &LinkSpec, seed| {
+            if let Some(channel) = channel {
+                return Carrier::Shared(Station::new(channel, side, clock));
+            }
+            match Managed::new(link, seed, clock) {
+                Some(managed) => Carrier::Managed(Box::new(managed)),
+                None => Carrier::Own(Box::new(Link::new(link, seed))),
+            }
+        };
+        // Different seeds: otherwise both directions would lose the same packets.
+        let seeds = [spec.seed, spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
+        let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
+        let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
+        let [there, back] = [[near, far], [far, near]];
+        directions.push(Direction::new(
+            there,
+            clock,
+            forward,
+            Side::Forward,
+            observer,
+        ));
+        directions.push(Direction::new(
+            back,
+            clock,
+            backward,
+            Side::Reverse,
+            observer,
+        ));
+    }
     thread::scope(|scope| {
         // The threads must always be stopped, or the scope never ends.
-        let threads =
-            start(scope, forward, &stop).and_then(|f| Ok((f, start(scope, backward, &stop)?)));
+        let threads = directions
+            .into_iter()
+            .map(|direction| start(scope, direction, &stop));
+        let threads = threads.collect::<Result<Vec<_>, _>>();
         let outcome = threads.and_then(|threads| {
             init.go()?;
             Ok((threads, init.supervise(queue, clock)?))
         });
         stop.stop();
-        let ((forward, backward), (status, elapsed)) = outcome?;
+        let (threads, (status, elapsed)) = outcome?;
         let failed = |_| LinkError::Failed("an emulating thread failed".to_owned());
-        let mut forward = forward.join().map_err(failed)?;
-        let mut backward = backward.join().map_err(failed)?;
-        forward.missed = namespace::missed(&ends.near);
-        backward.missed = namespace::missed(&ends.far);
+        let mut reports = Vec::new();
+        for thread in threads {
+            reports.push(thread.join().map_err(failed)?);
+        }
+        let mut paths = Vec::new();
+        for (number, (spec, pair)) in specs.iter().zip(reports.chunks_exact_mut(2)).enumerate() {
+            let [forward, backward] = [0, 1].map(|side: usize| std::mem::take(&mut pair[side]));
+            let with = |report, end, link| DirectionReport {
+                missed: namespace::missed(end, number),
+                capacity: capacity(spec, link, elapsed),
+                ..report
+            };
+            paths.push([
+                with(forward, &ends.near, &spec.forward),
+                with(backward, &ends.far, &spec.backward),
+            ]);
+        }
         let notes = dropped_note(ends).into_iter().collect();
-        forward.capacity = capacity(spec, &spec.forward, elapsed);
-        backward.capacity = capacity(spec, &spec.backward, elapsed);
+        let [forward, backward] = paths.remove(0);
         Ok(Report {
             status,
             elapsed,
             forward,
             backward,
+            more: paths,
             notes,
         })
     })
+}
+
+/// The channel of a path over Wi-Fi.
+fn channel(spec: &PathSpec) -> Result<Option<Channel>, LinkError> {
+    let channel = |wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed);
+    let channel = spec.wifi.as_ref().map(channel).transpose();
+    channel.map_err(LinkError::os("making an event"))
 }
 
 /// A note on segments that the path delivered and TCP dropped, which no counter of the path shows.

@@ -44,10 +44,10 @@ pub mod wire;
 pub use blocks::CHUNK;
 pub use client::{
     BurstSummary, ClientOptions, Filter, GetOptions, GetReport, IntervalSample, ListOptions,
-    Listing, Measurement, Outcome, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage,
-    Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader,
-    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, fingerprint_of, get, list,
-    probe, remove, send, send_tree, transfer,
+    Listing, Measurement, Outcome, PathSummary, PathUse, PipeClient, ProbeReport, ProbeSample,
+    ProbeStage, Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress,
+    StreamReader, Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via,
+    fingerprint_of, get, list, probe, remove, send, send_tree, transfer,
 };
 pub use connection::key_exchange::KeyExchange;
 pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};

@@ -135,6 +135,7 @@ fn emulate(command: &[String]) -> ExitCode {
             .map(|_| Arc::clone(&counts) as _)
             .into_iter()
             .collect(),
+        ..Options::default()
     };
     let command = Program::Command(command.iter().map(OsString::from).collect());
     let prepared = Prepared::new(&command, &options);

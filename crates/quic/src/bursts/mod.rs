@@ -44,6 +44,7 @@ mod transmit;
 pub(crate) use adapter::BurstAdapter;
 
 use crate::feedback::message::{Grant, Message};
+use crate::monitor::PathMonitor;
 use crate::{Monitor, PacketLog};
 use ledger::Ledger;
 use std::time::Instant;
@@ -116,7 +117,7 @@ enum Queued {
 #[derive(Debug)]
 pub(crate) struct BurstFlow {
     controller: Box<dyn BurstController>,
-    monitor: Monitor,
+    monitor: PathMonitor,
     origin: Instant,
     priority: Priority,
     phase: Phase,
@@ -169,6 +170,7 @@ impl BurstFlow {
         monitor: Monitor,
     ) -> Self {
         let EpisodeCounts { verdicts, .. } = EpisodeCounts::new(controller.classifies_losses());
+        let monitor = monitor.open_path();
         monitor.update(|s| s.episodes.verdicts = verdicts);
         Self {
             controller,

@@ -7,6 +7,7 @@ use super::core::Core;
 use super::driver;
 use super::inbox::{Alarm, Inbox};
 use super::incoming::Incoming;
+use super::links::{LinkSocket, Links};
 use super::prepared::Prepared;
 use super::socket::Socket;
 use super::waiters::{self, Topic};
@@ -76,6 +77,8 @@ pub(crate) struct EndpointShared {
     local: Mutex<SocketAddr>,
     /// A socket that the driver shall use from now on.
     replacement: Mutex<Option<Socket>>,
+    /// Links that the driver shall use from now on.
+    links: Mutex<Option<Links>>,
 }
 
 impl EndpointShared {
@@ -97,6 +100,11 @@ impl EndpointShared {
     /// Takes the socket that shall replace the present one.
     pub fn take_replacement(&self) -> Option<Socket> {
         waiters::lock(&self.replacement).take()
+    }
+
+    /// Takes the links that shall be used from now on.
+    pub fn take_links(&self) -> Option<Links> {
+        waiters::lock(&self.links).take()
     }
 
     /// Calls the core, then wakes the tasks that this concerns.
@@ -193,6 +201,7 @@ impl Endpoint {
             prepare,
             local: Mutex::new(local),
             replacement: Mutex::new(None),
+            links: Mutex::new(None),
         }))))
     }
 
@@ -264,6 +273,24 @@ impl Endpoint {
         let socket = Socket::new(socket)?;
         *self.local() = socket.local_addr()?;
         *waiters::lock(&self.0.0.replacement) = Some(socket);
+        self.0.0.inbox.alarm().ring();
+        Ok(())
+    }
+
+    /// Lets this client's connections to `server` run over several links: the interface `first`, to
+    /// which the endpoint's socket is bound, and others. A connection opens a path over each link
+    /// that has a route to the server, if the server agrees to several paths.
+    ///
+    /// # Errors
+    /// If the system refuses an option of a socket.
+    pub fn use_links(
+        &self,
+        server: SocketAddr,
+        first: String,
+        others: Vec<LinkSocket>,
+    ) -> io::Result<()> {
+        let links = Links::new(server, first, others)?;
+        *waiters::lock(&self.0.0.links) = Some(links);
         self.0.0.inbox.alarm().ring();
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! | `attempts`, `retry` | a transfer over as many connections as it takes |
 //! | `upload`, `download`, `listing` | files |
 //! | `pipe`, `probe` | pipes, and the measurement of a path |
-//! | `summary`, `interval_statistics` | how a transfer went |
+//! | `summary`, `paths`, `interval_statistics` | how a transfer went |
 
 mod acquaintance;
 mod attempts;
@@ -19,6 +19,7 @@ mod download;
 mod interval_statistics;
 mod listing;
 mod options;
+mod paths;
 mod pipe;
 mod probe;
 mod retry;
@@ -28,10 +29,11 @@ mod update;
 mod upload;
 
 pub use acquaintance::fingerprint_of;
-pub use connect::ServerAddress;
+pub use connect::{ServerAddress, Via};
 pub use download::{GetOptions, GetReport, get};
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
 pub use options::{ClientOptions, Measurement};
+pub use paths::PathSummary;
 pub use pipe::PipeClient;
 pub use probe::{ProbeReport, ProbeSample, ProbeStage, probe};
 pub use retry::Retry;

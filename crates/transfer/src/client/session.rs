@@ -2,13 +2,14 @@
 
 use super::connect::{Connected, Dial};
 use super::options::ClientOptions;
+use super::paths::PathSummary;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
-use crate::connection::{close, framing};
+use crate::connection::{close, framing, parameters};
 use crate::credentials::known_paths::KnownPath;
 use crate::error::Error;
 use crate::wire::{Message, Reason, VERSION};
-use noq_proto::{TransportConfig, VarInt};
+use noq_proto::{PathId, TransportConfig, VarInt};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,8 @@ pub(crate) struct ClientSession {
     path: Option<KnownPath>,
     /// What an earlier connection found on it, with which this one began.
     pub saved: Option<SavedPath>,
+    /// The interfaces that it uses, by number of the link; none: the one that the system chooses.
+    links: Vec<String>,
     /// How its keys were agreed on.
     pub key_exchange: Option<KeyExchange>,
     /// The position in the server's queue; 0 if the request does not wait.
@@ -59,6 +62,9 @@ impl ClientSession {
         if let Some(qlog) = &options.qlog {
             parameters.qlog_factory(Arc::new(qlog.clone()));
         }
+        if !options.via.is_empty() {
+            parameters::agree_to_paths(&mut parameters, parameters::PATHS);
+        }
         let Connected {
             endpoint,
             connection,
@@ -66,6 +72,7 @@ impl ClientSession {
             transport,
             path,
             saved,
+            links,
         } = Dial::new(options, parameters).connect(factory).await?;
         let hello = Message::Hello {
             version: VERSION,
@@ -90,6 +97,7 @@ impl ClientSession {
             transport,
             path,
             saved,
+            links,
             queued: AtomicU32::new(0),
             hello: Mutex::new(Some(hello)),
         })
@@ -147,6 +155,23 @@ impl ClientSession {
             },
             (error, _) => error,
         }
+    }
+
+    /// Whether several interfaces were wanted and the peer agrees to one path only.
+    pub fn has_one_path_only(&self) -> bool {
+        self.links.len() > 1 && self.connection.paths().is_none()
+    }
+
+    /// What was done on each path.
+    pub fn paths(&self) -> Vec<PathSummary> {
+        if let Some(paths) = self.connection.paths() {
+            return PathSummary::by_link(&paths, &self.links);
+        }
+        let path = self.connection.path_stats(PathId::ZERO);
+        let first = self.links.first();
+        path.map(|stats| PathSummary::alone(&stats, first))
+            .into_iter()
+            .collect()
     }
 
     /// Saves what the path was seen to carry. A short transfer may have seen less than an earlier

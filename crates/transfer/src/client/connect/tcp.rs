@@ -104,6 +104,7 @@ impl Dial<'_> {
             transport: Transport::Tls(control),
             path: None,
             saved: None,
+            links: Vec::new(),
         })
     }
 }

@@ -387,6 +387,7 @@ fn summarize(
         verdicts: VerdictCounts::of(&now),
         bursts: now.bursts.map(BurstSummary::from),
         saved_path: attempts.saved.map(SavedPathSummary::from),
+        paths: if quic { attempts.paths } else { Vec::new() },
         samples: options
             .measurement
             .trace
