@@ -4,7 +4,6 @@ use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
-use crate::send::bandwidth;
 use anyhow::Context;
 use serde_json::json;
 use std::io::{self, Write};
@@ -15,7 +14,7 @@ use whimbrel_transfer::{
     ClientOptions, DEFAULT_CONTROLLER, Direction, Error, IntervalSample, MeasureOptions,
     MeasureReport, ServerAddress, measure,
 };
-use whimbrel_units::{Duration, Rate};
+use whimbrel_units::{Duration, ParseError, Rate};
 
 /// The server ends a measurement after a minute.
 const LONGEST: Duration = Duration::from_secs(55);
@@ -52,17 +51,17 @@ pub struct MeasureArgs {
     /// Both directions at once
     #[arg(long)]
     both: bool,
-    /// For how long, at most 55 s
-    #[arg(long, short, value_name = "TIME", default_value = "10 s")]
+    /// For how long, at most 55 s; a number without a unit is in seconds
+    #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "10 s")]
     time: Duration,
     /// Time between the lines
-    #[arg(long, short, value_name = "TIME", default_value = "1 s")]
+    #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "1 s")]
     interval: Duration,
     /// Congestion controller of what is sent from here
     #[arg(long, default_value = DEFAULT_CONTROLLER)]
     controller: Spec,
     /// Send at this rate whatever is lost, as a source of UDP does
-    #[arg(long, value_name = "RATE", value_parser = bandwidth, conflicts_with = "controller")]
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "controller")]
     udp: Option<Rate>,
     /// Print one JSON object
     #[arg(long)]
@@ -71,6 +70,21 @@ pub struct MeasureArgs {
     transport: TransportArgs,
     #[command(flatten)]
     credentials: CredentialArgs,
+}
+
+/// A time; a number without a unit is in seconds, as in iperf3.
+fn time(text: &str) -> Result<Duration, ParseError> {
+    match text.parse::<f64>() {
+        Ok(_) => format!("{text} s").parse(),
+        Err(_) => text.parse(),
+    }
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text.parse::<Rate>().map_err(|error| error.to_string())? {
+        Rate::ZERO => Err("must be above 0".to_owned()),
+        rate => Ok(rate),
+    }
 }
 
 impl MeasureArgs {
@@ -168,5 +182,26 @@ pub fn run(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
             "reverse": value(reverse),
         })),
         reports => print::json(&reports.first().map(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_without_a_unit_is_in_seconds() {
+        assert_eq!(time("3"), Ok(Duration::from_secs(3)));
+        assert_eq!(time("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("200 ms"), Ok(Duration::from_millis(200)));
+        for bad in ["-3", "inf", "3 apples", ""] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_refused() {
+        assert_eq!(rate("5 Mbit/s"), Ok(Rate::from_bits_per_sec(5_000_000)));
+        assert_eq!(rate("0 bit/s"), Err("must be above 0".to_owned()));
     }
 }

@@ -43,14 +43,15 @@ The folder of a report has index.html (one page, which needs no other file),
 results.json (the output of --json), results.csv (a line for each row), and the
 files of the experiments below experiments/. The folder of an artifact has the
 same files without run times and dates, and artifact.json: the program's version,
-the command, the seeds of each scenario, and the BLAKE3 of each file.
+its compiler and the BLAKE3 of its Cargo.lock, the command, the seeds of each
+scenario, and the BLAKE3 of each file.
 
 --json prints a list of objects with id, paper, beyond (the claim is ours, not
 the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\",
-\"contradicts itself\", \"cannot be decided\" or \"undecided\"), reason, scenario, rows (label, unit, paper, measured,
-measured_stddev, difference, asks: \"number\", \"order\" or \"nothing\", right: true,
-false or null, seeds_to_decide, ...), seconds, and kept: the time of a stored
-result, else null.")]
+\"contradicts itself\", \"cannot be decided\" or \"undecided\"), reason, scenario,
+rows (label, unit, paper, measured, measured_stddev, difference, asks: \"number\",
+\"order\" or \"nothing\", right: true, false or null, seeds_to_decide, ...),
+seconds, and kept: the time of a stored result, else null.")]
 pub struct ReproduceArgs {
     /// Ids, or the words that ids begin with [default: all]
     #[arg(value_name = "ID")]

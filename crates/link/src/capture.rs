@@ -1,6 +1,7 @@
 //! A capture of both ends as pcapng (draft-ietf-opsawg-pcapng): what `tcpdump` at each end would
 //! see, with one clock for both.
 
+use crate::log_file::LogFile;
 use crate::{LossCause, MTU, Observer};
 use pcap_file::pcapng::PcapNgBlock;
 use pcap_file::pcapng::PcapNgWriter;
@@ -29,13 +30,7 @@ const ENDS: [&str; 2] = ["near", "far"];
 pub struct Capture {
     /// When the path began, since 1970.
     began: std::time::Duration,
-    out: Mutex<Out>,
-}
-
-struct Out {
-    writer: PcapNgWriter<BufWriter<File>>,
-    /// The first error; nothing is written after it.
-    failed: Option<io::Error>,
+    out: Mutex<LogFile<PcapNgWriter<BufWriter<File>>>>,
 }
 
 impl std::fmt::Debug for Capture {
@@ -63,10 +58,7 @@ impl Capture {
             };
             writer.write_pcapng_block(interface).map_err(io_error)?;
         }
-        let out = Mutex::new(Out {
-            writer,
-            failed: None,
-        });
+        let out = Mutex::new(LogFile::new(writer));
         let began = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Self {
             began: began.unwrap_or_default(),
@@ -83,11 +75,10 @@ impl Capture {
             options: vec![EnhancedPacketOption::Flags(flag)],
         };
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.failed.is_none()
-            && let Err(error) = out.writer.write_block(&block.into_block())
-        {
-            out.failed = Some(io_error(error));
-        }
+        out.write(|file| {
+            let written = file.write_block(&block.into_block());
+            written.map(|_| ()).map_err(io_error)
+        });
     }
 
     /// Completes the file.
@@ -96,10 +87,7 @@ impl Capture {
     /// If it could not be written.
     pub fn finish(&self) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        match out.failed.take() {
-            Some(error) => Err(error),
-            None => out.writer.get_mut().flush(),
-        }
+        out.finish(|file| file.get_mut().flush())
     }
 }
 

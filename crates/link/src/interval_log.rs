@@ -1,5 +1,6 @@
 //! Throughput, queue, delay and losses of each direction over time, as CSV.
 
+use crate::log_file::LogFile;
 use crate::{LossCause, Observer};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,9 +21,7 @@ pub struct IntervalLog {
 
 #[derive(Debug)]
 struct Out {
-    file: BufWriter<File>,
-    /// The first error; nothing is written after it.
-    failed: Option<io::Error>,
+    file: LogFile<BufWriter<File>>,
     /// Of each direction, when its last line was written, and its counters then.
     last: [(Time, Counters); 2],
 }
@@ -32,11 +31,10 @@ impl IntervalLog {
     /// two reports of a path.
     pub fn new(file: File, length: Duration) -> Self {
         let mut out = Out {
-            file: BufWriter::new(file),
-            failed: None,
+            file: LogFile::new(BufWriter::new(file)),
             last: [(Time::ZERO, Counters::default()); 2],
         };
-        out.write(HEADER);
+        out.file.write(|file| file.write_all(HEADER.as_bytes()));
         let out = Mutex::new(out);
         Self { length, out }
     }
@@ -47,18 +45,7 @@ impl IntervalLog {
     /// If it could not be written.
     pub fn finish(&self) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        match out.failed.take() {
-            Some(error) => Err(error),
-            None => out.file.flush(),
-        }
-    }
-}
-
-impl Out {
-    fn write(&mut self, line: &str) {
-        if self.failed.is_none() {
-            self.failed = self.file.write_all(line.as_bytes()).err();
-        }
+        out.file.finish(Write::flush)
     }
 }
 
@@ -74,7 +61,7 @@ impl Observer for IntervalLog {
         }
         out.last[side as usize] = (at, *counters);
         let line = line(at, side, at.since(since), &before, counters, waiting);
-        out.write(&line);
+        out.file.write(|file| file.write_all(line.as_bytes()));
     }
 }
 

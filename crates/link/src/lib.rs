@@ -29,6 +29,7 @@ mod init;
 mod interval_log;
 mod job;
 mod json;
+mod log_file;
 mod loss_log;
 mod lost_segments;
 mod managed;

@@ -5,6 +5,7 @@
 //! sender can be joined with this file. The first byte of the payload is left out, because it has
 //! few values.
 
+use crate::log_file::LogFile;
 use crate::{LossCause, Observer};
 use etherparse::{SlicedPacket, TransportSlice};
 use std::fmt::Write as _;
@@ -14,28 +15,20 @@ use std::sync::{Mutex, PoisonError};
 use whimbrel_net::{DropCause, Side};
 use whimbrel_units::Time;
 
+/// The first line of the file.
+const HEADER: &str = "time_ns,direction,cause,size_bytes,fingerprint\n";
 /// The bytes of the UDP payload that identify a packet.
 const FINGERPRINT: std::ops::Range<usize> = 1..17;
 
 /// Writes lost datagrams to a file.
 #[derive(Debug)]
-pub struct LossLog(Mutex<Out>);
-
-#[derive(Debug)]
-struct Out {
-    file: BufWriter<File>,
-    /// The first error; nothing is written after it.
-    failed: Option<io::Error>,
-}
+pub struct LossLog(Mutex<LogFile<BufWriter<File>>>);
 
 impl LossLog {
     /// Writes to this file, which is empty.
     pub fn new(file: File) -> Self {
-        let mut out = Out {
-            file: BufWriter::with_capacity(1 << 20, file),
-            failed: None,
-        };
-        out.write("time_ns,direction,cause,size_bytes,fingerprint\n");
+        let mut out = LogFile::new(BufWriter::with_capacity(1 << 20, file));
+        out.write(|file| file.write_all(HEADER.as_bytes()));
         Self(Mutex::new(out))
     }
 
@@ -45,18 +38,7 @@ impl LossLog {
     /// If it could not be written.
     pub fn finish(&self) -> io::Result<()> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match out.failed.take() {
-            Some(error) => Err(error),
-            None => out.file.flush(),
-        }
-    }
-}
-
-impl Out {
-    fn write(&mut self, line: &str) {
-        if self.failed.is_none() {
-            self.failed = self.file.write_all(line.as_bytes()).err();
-        }
+        out.finish(Write::flush)
     }
 }
 
@@ -64,7 +46,7 @@ impl Observer for LossLog {
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
         if let Some(line) = line(at, side, packet, cause) {
             let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            out.write(&line);
+            out.write(|file| file.write_all(line.as_bytes()));
         }
     }
 }

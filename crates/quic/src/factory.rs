@@ -142,7 +142,7 @@ impl Factory {
 
     fn controller(&self, setup: &Setup) -> Box<dyn whimbrel_cc::Controller> {
         let built = self.spec.as_ref().and_then(|spec| spec.build(setup));
-        built.unwrap_or_else(|| Box::new(Uncontrolled))
+        built.unwrap_or_else(|| Box::new(Uncontrolled::default()))
     }
 
     /// Logs each packet and decision. For one connection of [`endpoint`](crate::endpoint).

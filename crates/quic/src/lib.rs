@@ -48,3 +48,4 @@ pub use monitor::{Burst, Bursts, Monitor, Snapshot};
 pub use packet_log::PacketLog;
 pub use prompt_acks::request_prompt_acks;
 pub use reordering::tolerate_reordering;
+pub use uncontrolled::Uncontrolled;

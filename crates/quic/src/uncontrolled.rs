@@ -1,14 +1,18 @@
-//! No congestion control: for connections whose datagrams TCP carries, which has its own.
+//! No congestion control: for connections whose datagrams TCP carries, which has its own, and for
+//! measurements at a constant rate, as a source of UDP sends.
 
 use whimbrel_cc::{Ack, Controller, Loss, LossResponse, Timeout};
-use whimbrel_units::Bytes;
+use whimbrel_units::{Bytes, Rate};
 
-/// More than any flow control of ours lets out, bytes.
+/// More than any flow control of ours lets out.
 const WINDOW: Bytes = Bytes::new(256 << 20);
 
-/// A window that is never full.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Uncontrolled;
+/// A window that is never full. Losses change nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Uncontrolled {
+    /// The pacing rate; `None`: packets leave as soon as they are there.
+    pub rate: Option<Rate>,
+}
 
 impl Controller for Uncontrolled {
     fn on_ack(&mut self, _: &Ack) {}
@@ -29,8 +33,15 @@ impl Controller for Uncontrolled {
         WINDOW
     }
 
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
     fn phase(&self) -> &'static str {
-        "none"
+        match self.rate {
+            Some(_) => "constant rate",
+            None => "none",
+        }
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {

@@ -30,7 +30,13 @@ pub fn line(direction: Direction, before: Option<&IntervalSample>, now: &Interva
     let start = columns(since, now.at, arrived);
     let rtt = format!("{:.1} ms", now.srtt.as_millis_f64());
     match direction {
-        Direction::Forward => format!("{start} {lost:>8} {rtt:>9} {:>10}\n", now.cwnd.to_string()),
+        Direction::Forward => {
+            let cwnd = match now.cwnd {
+                Bytes::ZERO => "-".to_owned(),
+                cwnd => cwnd.to_string(),
+            };
+            format!("{start} {lost:>8} {rtt:>9} {cwnd:>10}\n")
+        }
         Direction::Reverse => format!("{start} {rtt:>9}\n"),
     }
 }

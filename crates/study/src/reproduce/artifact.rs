@@ -17,11 +17,18 @@ use whimbrel_sim::sweep;
 /// The name of the list of everything in the folder.
 pub const MANIFEST: &str = "artifact.json";
 
+/// The versions of all dependencies of this program.
+const DEPENDENCIES: &[u8] = include_bytes!("../../../../Cargo.lock");
+
 /// What an artefact consists of.
 #[derive(Serialize)]
 struct Manifest {
     /// The program.
     version: &'static str,
+    /// The compiler that made it.
+    compiler: &'static str,
+    /// BLAKE3 of the list of its dependencies and their versions, Cargo.lock.
+    dependencies_blake3: String,
     /// The command that writes it again, without the folder.
     command: String,
     /// The scenarios that were run, by id.
@@ -100,6 +107,8 @@ pub fn write_artifact(
     }
     let manifest = Manifest {
         version: VERSION,
+        compiler: env!("COMPILER"),
+        dependencies_blake3: blake3::hash(DEPENDENCIES).to_string(),
         command,
         scenarios,
         blake3,

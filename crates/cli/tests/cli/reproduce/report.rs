@@ -156,6 +156,12 @@ fn a_second_run_writes_the_same_artifact() {
     let [first, second] = folders.map(|folder| files(&folder));
     assert_eq!(first, second);
     let manifest: Value = serde_json::from_slice(&first["artifact.json"]).expect("JSON");
+    let compiler = manifest["compiler"].as_str().expect("text");
+    assert!(compiler.starts_with("rustc "), "{compiler}");
+    assert_eq!(
+        manifest["dependencies_blake3"].as_str().map(str::len),
+        Some(64)
+    );
     let hashes = manifest["blake3"].as_object().expect("an object");
     assert_eq!(hashes.len() + 1, first.len(), "each other file is listed");
     for (name, hash) in hashes {

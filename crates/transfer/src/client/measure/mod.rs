@@ -3,7 +3,6 @@
 //! Data goes to the target [`PROBE`], which discards it, or comes from the target [`SOURCE`]. The
 //! server bounds the bytes and the time of both. [`probe`](super::probe) sends in the same way.
 
-mod constant;
 mod source;
 
 pub(in crate::client) use source::Valve;
@@ -14,7 +13,6 @@ use super::summary::IntervalSample;
 use crate::connection::over_tcp::Transport;
 use crate::error::Error;
 use crate::wire::{PROBE, SOURCE};
-use constant::Constant;
 use noq_proto::PathId;
 use source::feed;
 use std::io;
@@ -26,6 +24,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval_at, sleep, timeout};
+use whimbrel_quic::Uncontrolled;
 use whimbrel_units::{Bytes, Duration as Span, Rate};
 
 /// Data that waits between the source and the connection, bytes.
@@ -69,7 +68,8 @@ pub struct MeasureReport {
     /// What carried the data.
     pub transport: Transport,
     /// One sample at the end of each interval. Of the reverse direction, `acknowledged` is what
-    /// arrived here, and losses, window and RTT variation are 0: the server knows them.
+    /// arrived here, and losses, window and RTT variation are 0: the server knows them. At a constant rate there is
+    /// no window: it is 0.
     pub samples: Vec<IntervalSample>,
     /// QUIC packets sent from here.
     pub sent_packets: u64,
@@ -94,7 +94,7 @@ pub async fn measure(
     };
     if let Some(rate) = options.rate {
         let pace = Rate::from_bits_per_sec((rate.as_bits_per_sec() as f64 * HEADROOM) as u64);
-        let made = move |_: &_| Box::new(Constant(pace)) as _;
+        let made = move |_: &_| Box::new(Uncontrolled { rate: Some(pace) }) as _;
         options.client.controller = options.client.controller.made_by(Arc::new(made));
     }
     let client = PipeClient::connect(options.client.clone()).await?;
@@ -145,7 +145,7 @@ async fn run(
             Direction::Forward => None,
             Direction::Reverse => Some(moved.load(Ordering::Relaxed)),
         };
-        let sample = sample(client, started, bytes);
+        let sample = sample(client, started, bytes, options.rate);
         // The end may fall on the end of an interval.
         let since = samples.last().map_or(Span::ZERO, |last| last.at);
         if sample.at - since > Span::from_millis(1) {
@@ -193,7 +193,12 @@ pub(super) async fn discarded(
     result.map(|_| ())
 }
 
-fn sample(client: &PipeClient, started: Instant, received: Option<u64>) -> IntervalSample {
+fn sample(
+    client: &PipeClient,
+    started: Instant,
+    received: Option<u64>,
+    constant: Option<Rate>,
+) -> IntervalSample {
     let now = client.monitor().snapshot().state;
     let path = client.connection().path_stats(PathId::ZERO);
     let is_sender = received.is_none();
@@ -205,7 +210,7 @@ fn sample(client: &PipeClient, started: Instant, received: Option<u64>) -> Inter
             true => path.map_or(0, |path| path.lost_packets),
             false => 0,
         },
-        cwnd: match is_sender && over_quic {
+        cwnd: match is_sender && over_quic && constant.is_none() {
             true => now.cwnd,
             false => Bytes::ZERO,
         },
