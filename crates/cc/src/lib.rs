@@ -27,6 +27,7 @@
 //! | `burst_transport/` | what a transport that sends in bursts needs, whatever carries it |
 //! | `nack_transport.rs` | what a transport with negative acknowledgments needs |
 //! | `quic_transport/` | what the adapter of a QUIC stack needs |
+//! | `path_scheduler/` | which path of a connection over several sends next |
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
 //! table but the rest of `registry`; only the parser and this file import the table. The
@@ -51,6 +52,7 @@ mod estimators;
 mod interface;
 pub mod nack_transport;
 mod path_change;
+pub mod path_scheduler;
 pub mod quic_transport;
 pub mod registry;
 #[cfg(test)]

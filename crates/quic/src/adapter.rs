@@ -27,6 +27,8 @@
 use crate::Monitor;
 use crate::control::Control;
 use crate::feedback::SMALL;
+use crate::lane::News;
+use crate::monitor::PathMonitor;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
@@ -64,7 +66,7 @@ pub struct Adapter {
 #[derive(Debug, Clone)]
 struct Inner {
     controller: Box<dyn whimbrel_cc::Controller>,
-    monitor: Monitor,
+    monitor: PathMonitor,
     /// Shared with the endpoint's driver, if there is one.
     control: Control,
     /// Maximum UDP payload, bytes.
@@ -126,7 +128,7 @@ impl Adapter {
     ) -> Self {
         let inner = Inner {
             controller,
-            monitor,
+            monitor: monitor.open_path(),
             control,
             mtu: setup.mss.get(),
             last_was_small: false,
@@ -157,6 +159,12 @@ impl Adapter {
 
     fn time(&self, instant: Instant) -> Time {
         Time::ZERO + Duration::from(instant.saturating_duration_since(self.origin))
+    }
+
+    /// What the controller of a path shares with the driver; `None` of another kind of controller.
+    pub(crate) fn control_of(controller: &dyn congestion::Controller) -> Option<Control> {
+        let copy = controller.clone_box().into_any().downcast::<Self>().ok()?;
+        Some(copy.current().control.clone())
     }
 
     /// A panic in an algorithm is no reason to stop the other connections, so poisoning is ignored.
@@ -356,10 +364,22 @@ impl Inner {
         self.controller.cwnd().get().max(2 * self.mtu)
     }
 
-    /// The window for noq: the algorithm's, or more where the driver needs it.
+    /// The window for noq: the algorithm's, more where the driver needs it, or none while another
+    /// path sends.
     fn permitted(&self) -> u64 {
-        let min = self.control.min_window(self.packets.in_flight, self.mtu);
-        self.window().max(min)
+        let in_flight = self.packets.in_flight;
+        self.control.permitted(self.window(), in_flight, self.mtu)
+    }
+
+    /// What the scheduler of several paths is told after an ACK frame.
+    fn news(&self, in_flight: u64) -> News {
+        News {
+            in_flight,
+            srtt: self.packets.rtt.smoothed(),
+            rttvar: self.packets.rtt.variation(),
+            cwnd: self.window(),
+            pacing_rate: self.controller.pacing_rate(),
+        }
     }
 
     /// The pacing rate for noq, bytes per second.
@@ -402,13 +422,23 @@ impl Inner {
 }
 
 impl congestion::Controller for Adapter {
+    fn on_sent(&mut self, _now: Instant, _bytes: u64, largest_pn: u64) {
+        self.get_mut().control.lock().lane.left = Some(largest_pn);
+    }
+
     fn on_packet_sent(&mut self, instant: Instant, bytes: u16, pn: u64) {
         let now = self.time(instant);
-        self.get_mut().packet_sent(instant, now, bytes.into(), pn);
+        let inner = self.get_mut();
+        inner.packet_sent(instant, now, bytes.into(), pn);
+        let lane = &mut inner.control.lock().lane;
+        lane.on_packet(instant, bytes.into(), pn);
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.get_mut().packets.rounds.on_limited();
+        let inner = self.get_mut();
+        if !inner.control.lock().lane.closed {
+            inner.packets.rounds.on_limited();
+        }
     }
 
     fn on_ack(
@@ -421,6 +451,8 @@ impl congestion::Controller for Adapter {
         _rtt: &RttEstimator,
     ) {
         self.packet_acked(now, sent, bytes, pn);
+        let control = &self.get_mut().control;
+        control.lock().lane.on_acknowledged(now, pn);
     }
 
     fn on_end_acks(
@@ -432,15 +464,18 @@ impl congestion::Controller for Adapter {
     ) {
         let at = self.time(now);
         let inner = self.get_mut();
+        // What another path was to send, this one had not.
+        let app_limited = app_limited || inner.control.lock().lane.declined;
         inner.end_of_acks(at, in_flight, app_limited);
-        let srtt = inner.packets.rtt.smoothed().into();
-        inner.control.on_acks(now, in_flight, srtt);
+        let news = inner.news(in_flight);
+        inner.control.on_acks(now, &news);
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
         let at = self.time(now);
         let inner = self.get_mut();
         inner.packet_lost(at, lost_bytes.into(), pn);
+        inner.control.lock().lane.on_lost(lost_bytes.into());
         inner.control.log(|log| log.lost(now, pn));
     }
 

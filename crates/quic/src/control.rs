@@ -1,4 +1,4 @@
-//! What the congestion controller of a connection shares with the endpoint's driver.
+//! What the congestion controller of a path shares with the endpoint's driver.
 //!
 //! noq owns the controller and calls it while it builds or processes packets. The driver calls
 //! [`Feedback`](crate::feedback::Feedback) around that. Both reach this state through a lock that
@@ -8,8 +8,10 @@ use crate::PacketLog;
 use crate::bursts::BurstFlow;
 use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
+use crate::lane::{Lane, News};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use whimbrel_units::Time;
 
 /// What noq may count in flight beyond what it tells a controller, bytes: packets that it pads but
@@ -17,7 +19,7 @@ use whimbrel_units::Time;
 /// timeout.
 const PADDED: u64 = 64 << 10;
 
-/// The shared state of a connection. Clones share it.
+/// The shared state of a path. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Control(Arc<Mutex<State>>);
 
@@ -40,6 +42,8 @@ pub(crate) struct State {
     pub bursts: Option<BurstFlow>,
     /// Packets and decisions are logged here.
     pub log: Option<PacketLog>,
+    /// What the scheduler of several paths decides, and what it needs to know.
+    pub lane: Lane,
 }
 
 impl Control {
@@ -65,8 +69,11 @@ impl Control {
     }
 
     /// An acknowledgment arrived.
-    pub fn on_acks(&self, now: Instant, in_flight: u64, srtt: Duration) {
-        self.lock().silence.on_heard(now, in_flight == 0, srtt);
+    pub fn on_acks(&self, now: Instant, news: &News) {
+        let mut state = self.lock();
+        let idle = news.in_flight == 0;
+        state.silence.on_heard(now, idle, news.srtt.into());
+        state.lane.on_news(now, news);
     }
 
     /// Whether the local address changed since the last call.
@@ -84,13 +91,47 @@ impl Control {
         self.lock().one_more
     }
 
-    /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes. It lets one
-    /// packet leave: with the next one that is sent, it is 0 again.
-    pub fn min_window(&self, in_flight: u64, mtu: u64) -> u64 {
-        if self.lets_one_more() {
-            in_flight + mtu + PADDED
-        } else {
-            0
+    /// The window for noq: `window` bytes are the algorithm's, with `in_flight` bytes in flight and
+    /// packets of `mtu` bytes.
+    pub fn permitted(&self, window: u64, in_flight: u64, mtu: u64) -> u64 {
+        let mut state = self.lock();
+        if state.one_more {
+            // It lets one packet leave.
+            return window.max(in_flight + mtu + PADDED);
         }
+        state.lane.permitted(window)
+    }
+}
+
+/// What all paths of a connection share. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Several(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    on: AtomicBool,
+    built: AtomicU64,
+}
+
+impl Several {
+    /// Whether the connection may have several paths. Each controller then has a [`Control`] of its
+    /// own.
+    pub fn is_on(&self) -> bool {
+        self.0.on.load(Ordering::Relaxed)
+    }
+
+    /// The peers agreed on several paths.
+    pub fn switch_on(&self) {
+        self.0.on.store(true, Ordering::Relaxed);
+    }
+
+    /// noq builds a controller: a path was opened, or has moved.
+    pub fn count(&self) {
+        self.0.built.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many controllers noq has built.
+    pub fn built(&self) -> u64 {
+        self.0.built.load(Ordering::Relaxed)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::adapter::Renew;
 use crate::bursts::{BurstAdapter, BurstFlow};
-use crate::control::Control;
+use crate::control::{Control, Several};
 use crate::endpoint::Prepared;
 use crate::feedback::{Feedback, Marking, SharedNode};
 use crate::uncontrolled::Uncontrolled;
@@ -127,16 +127,18 @@ impl Factory {
             Some(features) if features.receiver_times => Marking::Sample,
             _ => Marking::Off,
         };
+        let several = Several::default();
         let factory = ConnectionFactory {
             factory: self.clone(),
             control: control.clone(),
+            several: several.clone(),
             priority,
         };
         transport
             .congestion_controller_factory(Arc::new(factory))
             .datagram_receive_buffer_size(Some(DATAGRAMS))
             .datagram_send_buffer_size(DATAGRAMS);
-        let feedback = Feedback::new(control, marking, node);
+        let feedback = Feedback::new(control, several, marking, node);
         (Arc::new(transport), feedback)
     }
 
@@ -215,14 +217,22 @@ fn utc_at(instant: Instant) -> Duration {
 /// Builds the controllers of one connection of an endpoint.
 struct ConnectionFactory {
     factory: Factory,
+    /// Of the first path; of all, unless the connection may have several.
     control: Control,
+    several: Several,
     priority: Priority,
 }
 
 impl ControllerFactory for ConnectionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let setup = self.factory.setup(current_mtu, now);
-        let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
+        self.several.count();
+        // What was saved is of the path on which the connection began.
+        let (factory, control) = match self.several.is_on() {
+            true => (self.factory.clone().resuming(None), Control::default()),
+            false => (self.factory.clone(), self.control.clone()),
+        };
+        let setup = factory.setup(current_mtu, now);
+        let monitor = self.factory.monitor.clone();
         let spec = self.factory.spec.as_ref();
         if let Some(controller) = spec.and_then(|spec| spec.build_for_bursts(&setup)) {
             let log = self.factory.log.clone();
@@ -230,9 +240,9 @@ impl ControllerFactory for ConnectionFactory {
             control.lock().bursts.get_or_insert(flow.logging(log));
             return Box::new(BurstAdapter::new(control, setup.initial_window));
         }
-        let controller = self.factory.controller(&setup);
+        let controller = factory.controller(&setup);
         // Another path is not the one that was saved.
-        let factory = self.factory.clone().resuming(None);
+        let factory = factory.resuming(None);
         let renew = Renew(Arc::new(move |mtu| {
             factory.controller(&factory.setup(mtu, now))
         }));

@@ -31,6 +31,7 @@ pub mod endpoint;
 mod factory;
 mod feedback;
 pub mod key_exchange;
+mod lane;
 mod monitor;
 mod packet_log;
 mod prompt_acks;

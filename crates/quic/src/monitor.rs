@@ -1,15 +1,16 @@
 //! The state of a connection for the application, because noq does not expose its controller.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
 use whimbrel_cc::{SavedPath, Spans, Verdict};
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Maximum number of samples kept: 100 minutes at ten per second. A longer trace becomes coarser,
 /// not larger.
 const MAX_SAMPLES: usize = 60_000;
 
-/// The state of the controller that received the last event, and counts over all controllers.
+/// The state of a connection, and counts over all its controllers. Over several paths, data, windows
+/// and rates are sums and the RTT is that of the fastest path.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Snapshot {
     /// The state of the connection.
@@ -73,9 +74,20 @@ pub struct Burst {
     pub verdict: Option<Verdict>,
 }
 
+/// The controller of one path.
+#[derive(Debug)]
+struct OfPath {
+    snapshot: Snapshot,
+    /// Gone when the path is.
+    alive: Weak<()>,
+}
+
 #[derive(Debug, Default)]
 struct Observed {
-    snapshot: Snapshot,
+    /// The paths; the first one also has what is reported without a path.
+    paths: Vec<OfPath>,
+    /// What controllers of former paths counted.
+    ended: Snapshot,
     /// Bursts, if they are to be kept.
     bursts: Option<Vec<Burst>>,
     samples: Vec<ConnectionState>,
@@ -118,7 +130,22 @@ impl Monitor {
 
     /// The current state.
     pub fn snapshot(&self) -> Snapshot {
-        self.lock().snapshot
+        self.lock().merged()
+    }
+
+    /// A new path, whose controller reports here.
+    pub(crate) fn open_path(&self) -> PathMonitor {
+        let alive = Arc::new(());
+        let mut state = self.lock();
+        state.forget_ended();
+        state.paths.push(OfPath {
+            snapshot: Snapshot::default(),
+            alive: Arc::downgrade(&alive),
+        });
+        PathMonitor {
+            monitor: self.clone(),
+            alive,
+        }
     }
 
     /// The trace so far; empty unless [`Factory::sampling`](crate::Factory::sampling) was called.
@@ -126,31 +153,187 @@ impl Monitor {
         self.lock().samples.clone()
     }
 
-    /// Updates the state after an acknowledgment or a loss.
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Snapshot)) {
-        let mut state = self.lock();
-        change(&mut state.snapshot);
-        let Some(interval) = state.interval else {
-            return;
-        };
-        let now = state.snapshot.state;
-        if now.time < state.next_sample {
-            return;
-        }
-        if state.samples.len() >= MAX_SAMPLES {
-            let mut keep = false;
-            state.samples.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            state.interval = Some(interval * 2);
-        }
-        state.next_sample = now.time + interval;
-        state.samples.push(now);
-    }
-
     // A panic while the lock was held can leave a count at most one too low.
     fn lock(&self) -> MutexGuard<'_, Observed> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the controller of one path reports. Clones report as the same path.
+#[derive(Debug, Clone)]
+pub(crate) struct PathMonitor {
+    monitor: Monitor,
+    alive: Arc<()>,
+}
+
+impl PathMonitor {
+    /// Updates the state after an acknowledgment or a loss.
+    pub fn update(&self, change: impl FnOnce(&mut Snapshot)) {
+        let mut state = self.monitor.lock();
+        let alive = Arc::as_ptr(&self.alive);
+        let path = (state.paths.iter_mut()).find(|path| path.alive.as_ptr() == alive);
+        let Some(path) = path else { return };
+        change(&mut path.snapshot);
+        let now = path.snapshot.state.time;
+        state.sample(now);
+    }
+
+    /// A burst was reported. `record` is called if records are kept.
+    pub fn burst(&self, record: impl FnOnce() -> Burst) {
+        self.monitor.burst(record);
+    }
+}
+
+impl Observed {
+    /// Adds up the paths that have ended.
+    fn forget_ended(&mut self) {
+        let ended = &mut self.ended;
+        self.paths.retain(|path| {
+            let alive = path.alive.strong_count() > 0;
+            if !alive {
+                add(ended, &path.snapshot);
+            }
+            alive
+        });
+    }
+
+    fn merged(&self) -> Snapshot {
+        let is_alive = |path: &&OfPath| path.alive.strong_count() > 0;
+        let mut alive = self.paths.iter().filter(is_alive);
+        let one = match (alive.next(), alive.next()) {
+            (Some(one), None) => Some(one),
+            (None, _) => self.paths.last(),
+            _ => None,
+        };
+        let mut merged = match one {
+            Some(one) => Snapshot {
+                episodes: EpisodeCounts::default(),
+                state: ConnectionState {
+                    delivered: Bytes::ZERO,
+                    lost: Bytes::ZERO,
+                    ..one.snapshot.state
+                },
+                ..one.snapshot
+            },
+            None => self.side_by_side(),
+        };
+        add(&mut merged, &self.ended);
+        self.paths
+            .iter()
+            .for_each(|path| add(&mut merged, &path.snapshot));
+        merged
+    }
+
+    /// The present state of several paths.
+    fn side_by_side(&self) -> Snapshot {
+        let mut merged = Snapshot::default();
+        merged.state.phase = "several paths";
+        merged.state.pacing_rate = Some(Rate::ZERO);
+        let sum = |a: Rate, b: Rate| {
+            Rate::from_bits_per_sec(a.as_bits_per_sec().saturating_add(b.as_bits_per_sec()))
+        };
+        for path in self
+            .paths
+            .iter()
+            .filter(|path| path.alive.strong_count() > 0)
+        {
+            let (all, of_path) = (&mut merged.state, &path.snapshot.state);
+            all.time = all.time.max(of_path.time);
+            all.cwnd += of_path.cwnd;
+            all.in_flight += of_path.in_flight;
+            all.pacing_rate = all
+                .pacing_rate
+                .zip(of_path.pacing_rate)
+                .map(|(a, b)| sum(a, b));
+            all.delivery_rate = match (all.delivery_rate, of_path.delivery_rate) {
+                (Some(a), Some(b)) => Some(sum(a, b)),
+                (a, b) => a.or(b),
+            };
+            let faster = all.srtt.is_zero() || of_path.srtt < all.srtt;
+            if faster && !of_path.srtt.is_zero() {
+                (all.srtt, all.rttvar) = (of_path.srtt, of_path.rttvar);
+                (all.rtt, all.min_rtt) = (of_path.rtt, of_path.min_rtt);
+            }
+        }
+        // What is saved of a path is that of the first, on which connections begin.
+        if let Some(first) = self.paths.first() {
+            merged.path = first.snapshot.path;
+            merged.path_is_settled = first.snapshot.path_is_settled;
+        }
+        merged
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some(interval) = self.interval else {
+            return;
+        };
+        if now < self.next_sample {
+            return;
+        }
+        if self.samples.len() >= MAX_SAMPLES {
+            let mut keep = false;
+            self.samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.interval = Some(interval * 2);
+        }
+        self.next_sample = now + interval;
+        let state = self.merged().state;
+        self.samples.push(state);
+    }
+}
+
+/// Adds what is counted of a path.
+fn add(sum: &mut Snapshot, path: &Snapshot) {
+    sum.state.delivered += path.state.delivered;
+    sum.state.lost += path.state.lost;
+    let (all, of_path) = (&mut sum.episodes, &path.episodes);
+    all.episodes += of_path.episodes;
+    all.marked += of_path.marked;
+    all.reductions += of_path.reductions;
+    all.timeouts += of_path.timeouts;
+    all.spurious += of_path.spurious;
+    if let Some(verdicts) = of_path.verdicts {
+        *all.verdicts.get_or_insert_default() += verdicts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_add_up_and_the_fastest_has_the_rtt() {
+        let monitor = Monitor::default();
+        let report = |path: &PathMonitor, delivered: u64, rtt: u64| {
+            path.update(|s| {
+                s.state.delivered = Bytes::new(delivered);
+                s.state.cwnd = Bytes::new(10);
+                s.state.srtt = Duration::from_millis(rtt);
+                s.episodes.episodes = 1;
+            });
+        };
+        let first = monitor.open_path();
+        report(&first, 100, 600);
+        assert_eq!(monitor.snapshot().state.srtt, Duration::from_millis(600));
+        let second = monitor.open_path();
+        report(&second, 50, 30);
+        let both = monitor.snapshot();
+        assert_eq!(both.state.delivered, Bytes::new(150));
+        assert_eq!(
+            (both.state.cwnd, both.episodes.episodes),
+            (Bytes::new(20), 2)
+        );
+        assert_eq!(both.state.srtt, Duration::from_millis(30));
+        drop(second);
+        let third = monitor.open_path();
+        let after = monitor.snapshot().state;
+        assert_eq!(
+            (after.delivered, after.cwnd),
+            (Bytes::new(150), Bytes::new(10))
+        );
+        drop((first, third));
+        assert_eq!(monitor.snapshot().state.delivered, Bytes::new(150));
     }
 }

@@ -41,6 +41,7 @@ mod transmit;
 pub(crate) use adapter::BurstAdapter;
 
 use crate::feedback::message::{Grant, Message};
+use crate::monitor::PathMonitor;
 use crate::{Monitor, PacketLog};
 use ledger::Ledger;
 use std::time::Instant;
@@ -97,7 +98,7 @@ enum Queued {
 #[derive(Debug)]
 pub(crate) struct BurstFlow {
     sender: Sender,
-    monitor: Monitor,
+    monitor: PathMonitor,
     origin: Instant,
     priority: Priority,
     /// Messages to queue: openings and probes.
@@ -145,6 +146,7 @@ impl BurstFlow {
         monitor: Monitor,
     ) -> Self {
         let EpisodeCounts { verdicts, .. } = EpisodeCounts::new(controller.classifies_losses());
+        let monitor = monitor.open_path();
         monitor.update(|s| s.episodes.verdicts = verdicts);
         Self {
             sender: Sender::new(controller, OPTIONS),

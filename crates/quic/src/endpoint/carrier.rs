@@ -45,6 +45,7 @@ impl Carrier {
             ecn: None,
             arrived: Time::ZERO + Duration::from(now - self.began),
             data: BytesMut::from(datagram),
+            link: 0,
         };
         self.endpoint.call(|core| core.receive(now, arrival));
     }

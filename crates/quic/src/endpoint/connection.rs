@@ -1,5 +1,6 @@
 //! The application's handle of a connection.
 
+use super::paths::PathReport;
 use super::receive_stream::RecvStream;
 use super::send_stream::SendStream;
 use super::state::{ConnectionRef, State};
@@ -145,6 +146,14 @@ impl Connection {
         self.0.lock().proto.path_stats(path)
     }
 
+    /// What was done on each path, those that are closed included; `None` if the peers did not agree
+    /// on several.
+    pub fn paths(&self) -> Option<Vec<PathReport>> {
+        let state = &mut *self.0.lock();
+        let paths = state.paths.as_ref()?;
+        Some(paths.reports(&mut state.proto))
+    }
+
     /// A copy of a path's congestion controller.
     pub fn congestion_state(&self, path: PathId) -> Option<Box<dyn Controller>> {
         let state = self.0.lock();
@@ -191,6 +200,14 @@ impl Connection {
     /// ([`Member::key`](crate::Member::key)); `None` if the peer sends none, or is not admitted.
     pub fn flow(&self) -> Option<u64> {
         self.0.lock().feedback.flow()
+    }
+
+    /// What a peer does that does not keep to the rules.
+    #[cfg(test)]
+    pub(super) fn misbehave<T>(&self, act: impl FnOnce(&mut noq_proto::Connection) -> T) -> T {
+        let result = act(&mut self.0.lock().proto);
+        self.0.touch();
+        result
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {

@@ -8,6 +8,7 @@
 use super::contain::contain;
 use super::inbox::Inbox;
 use super::obstacle::Obstacle;
+use super::paths::Link;
 use super::state::{ConnectionRef, NetworkChange, Shared, State};
 use super::transmit::Outgoing;
 use super::waiters::{HasWaiters, Topic, Waiters};
@@ -42,6 +43,8 @@ pub(crate) struct Arrival {
     pub arrived: Time,
     /// Its bytes.
     pub data: BytesMut,
+    /// The link that it came over: 0 is the endpoint's socket.
+    pub link: usize,
 }
 
 /// When a core must be called again.
@@ -77,6 +80,8 @@ pub(crate) struct Core {
     /// The socket is an IPv6 one, so IPv4 addresses must be written as IPv6.
     ipv6: bool,
     max_segments: NonZeroUsize,
+    /// The links of a client that uses several, the socket's first. Empty: only the socket.
+    links: Vec<Link>,
     /// Number of connections that need times of arrival, by which.
     stamps: [usize; Stamps::ALL.len()],
     buffers: Buffers,
@@ -139,6 +144,7 @@ impl Core {
             stopped: false,
             ipv6,
             max_segments,
+            links: Vec::new(),
             stamps: [0; Stamps::ALL.len()],
             buffers: Buffers::default(),
         }
@@ -151,6 +157,7 @@ impl Core {
     /// Returns whether it belongs to a connection.
     pub fn receive(&mut self, now: Instant, arrival: Arrival) -> bool {
         let path = FourTuple::new(arrival.source, arrival.destination);
+        let from = (arrival.link, path.remote());
         let mut response = std::mem::take(&mut self.buffers.response);
         response.clear();
         let event = contain(|| {
@@ -164,7 +171,7 @@ impl Core {
                 };
                 let received = contain(|| {
                     let mut state = entry.shared.lock();
-                    state.receive(now, arrival.arrived, event);
+                    state.receive(now, arrival.arrived, from, event);
                 });
                 match received {
                     Some(()) => self.make_ready(handle),
@@ -293,6 +300,9 @@ impl Core {
     /// address.
     pub fn routes_changed(&mut self, source: impl Fn(SocketAddr) -> Option<IpAddr>) {
         self.change_network(|entry, state| {
+            if state.paths.is_some() {
+                return None;
+            }
             let path = state.proto.network_path(PathId::ZERO).ok()?;
             let now = source(path.remote()).map(|ip| ip.to_canonical());
             let now = now.map_or(Route::None, Route::From);
@@ -313,6 +323,18 @@ impl Core {
                 _ => Some(NetworkChange::Moved),
             }
         });
+    }
+
+    /// The links over which the connections of a client may run, by number; 0 is the socket's. All
+    /// connections open and close their paths accordingly.
+    pub fn set_links(&mut self, links: Vec<Link>) {
+        self.links = links;
+        let mut all: Vec<_> = self.connections.keys().copied().collect();
+        // Their turns must not depend on the order of a hash map.
+        all.sort_unstable();
+        for handle in all {
+            self.make_ready(handle);
+        }
     }
 
     /// The host slept: every connection checks at once that its peer still answers.
@@ -560,7 +582,7 @@ impl Core {
         let entry = self.connections.get_mut(&handle)?;
         let shared = Arc::clone(&entry.shared);
         let mut state = shared.lock();
-        state.carry_out_requests(now);
+        state.carry_out_requests(now, &self.links);
         let mut drained = false;
         let outgoing = loop {
             drained |= self.exchange_events(handle, &mut state);
@@ -667,7 +689,7 @@ impl Core {
         if self.responses.len() < MAX_RESPONSES
             && let Some(data) = data.get(..transmit.size)
         {
-            let outgoing = Outgoing::new(transmit, false);
+            let outgoing = Outgoing::new(transmit, 0, false);
             self.responses.push_back((outgoing, data.to_vec()));
             self.inbox.alarm().ring();
         }

@@ -5,7 +5,8 @@
 //! do it sleeps until a packet, a deadline, a change of this host's network or a call of the
 //! application.
 
-use super::core::{Core, Deadline};
+use super::core::{Arrival, Core, Deadline};
+use super::links::Links;
 use super::obstacle::Obstacle;
 use super::shared::EndpointShared;
 use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
@@ -55,6 +56,7 @@ pub(super) fn start(
         socket,
         watch,
         previous: None,
+        links: None,
         buffers: ReceiveBuffers::new(),
         outgoing: Vec::with_capacity(64 << 10),
         unsent: None,
@@ -74,6 +76,8 @@ struct Driver {
     watch: NetworkWatch,
     /// The socket before the last `rebind`, until a packet arrives on the new one.
     previous: Option<Socket>,
+    /// A client's links, if it uses several.
+    links: Option<Links>,
     buffers: ReceiveBuffers,
     /// What is sent next.
     outgoing: Vec<u8>,
@@ -115,6 +119,10 @@ impl Driver {
     }
 
     fn replace_socket(&mut self) {
+        if let Some(links) = self.endpoint.take_links() {
+            self.links = Some(links);
+            self.follow_links();
+        }
         let Some(socket) = self.endpoint.take_replacement() else {
             return;
         };
@@ -148,8 +156,22 @@ impl Driver {
         }
     }
 
+    /// Lets connections use the links that have a route now. Returns whether there are several.
+    fn follow_links(&mut self) -> bool {
+        let Some(links) = &mut self.links else {
+            return false;
+        };
+        links.renew();
+        let found = links.look();
+        self.endpoint.call(|core| core.set_links(found));
+        true
+    }
+
     /// Moves connections to the addresses that this host has now.
     fn follow_routes(&mut self) {
+        if self.follow_links() {
+            return self.socket.renew();
+        }
         let bound = self.bound_address();
         if let Some(address) = bound
             && self.is_client
@@ -197,16 +219,17 @@ impl Driver {
             let received = previous.receive(&mut self.buffers, limit);
             match received {
                 Ok(_) => {
-                    self.pass_on();
+                    self.pass_on(0);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => self.previous = None,
             }
         }
-        match self.socket.receive(&mut self.buffers, limit) {
+        let over_links = self.receive_over_links(limit);
+        let own = match self.socket.receive(&mut self.buffers, limit) {
             Ok(messages) => {
                 self.failures = 0;
-                if self.pass_on() {
+                if self.pass_on(0) {
                     self.previous = None;
                 }
                 messages == limit
@@ -226,16 +249,33 @@ impl Driver {
                     false
                 }
             },
+        };
+        own || over_links
+    }
+
+    /// Receives one batch over each further link. A link that is down has none.
+    fn receive_over_links(&mut self, limit: usize) -> bool {
+        let mut more = false;
+        let count = self.links.as_ref().map_or(0, |links| links.sockets().len());
+        for index in 0..count {
+            let Some(socket) = self.links.as_ref().and_then(|l| l.sockets().get(index)) else {
+                break;
+            };
+            if let Ok(messages) = socket.receive(&mut self.buffers, limit) {
+                self.pass_on(index + 1);
+                more |= messages == limit;
+            }
         }
+        more
     }
 
     /// Passes what was received to the core. Returns whether any of it belonged to a connection.
-    fn pass_on(&mut self) -> bool {
+    fn pass_on(&mut self, link: usize) -> bool {
         let now = self.endpoint.clock.now();
         let mut core = self.endpoint.lock();
         let mut known = false;
         self.buffers
-            .arrivals(|arrival| known |= core.receive(now, arrival));
+            .arrivals(|arrival| known |= core.receive(now, Arrival { link, ..arrival }));
         known
     }
 
@@ -277,7 +317,22 @@ impl Driver {
     }
 
     /// Sends what the buffer contains. Returns whether the kernel took it.
-    fn transmit(&mut self, outgoing: Outgoing) -> bool {
+    fn transmit(&mut self, mut outgoing: Outgoing) -> bool {
+        if let Some(links) = &self.links {
+            // The socket is bound to its interface; the kernel chooses the address.
+            outgoing.source = None;
+            if let Some(index) = outgoing.link.checked_sub(1) {
+                if let Some(socket) = links.sockets().get(index)
+                    && socket.send(&outgoing, &self.outgoing).is_err()
+                    && outgoing.segment_size.is_some()
+                {
+                    // The device may not split batches. What a link does not take is lost: it must
+                    // not hold up the others.
+                    send_singly(socket, &outgoing, &self.outgoing);
+                }
+                return true;
+            }
+        }
         let Err(mut error) = self.socket.send(&outgoing, &self.outgoing) else {
             return true;
         };
@@ -381,24 +436,26 @@ impl Driver {
         };
         let previous = self.previous.as_ref().map_or(ring, AsFd::as_fd);
         let network = self.watch.fd().unwrap_or(ring);
-        let mut fds = [
+        let mut fds = vec![
             PollFd::new(self.socket.as_fd(), wanted),
             PollFd::new(ring, PollFlags::POLLIN),
             PollFd::new(previous, PollFlags::POLLIN),
             PollFd::new(network, PollFlags::POLLIN),
         ];
+        let links = self.links.iter().flat_map(|links| links.sockets());
+        fds.extend(links.map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN)));
         if ppoll(&mut fds, timeout.map(TimeSpec::from_duration), None).is_err() {
             // A signal; look at everything.
             return true;
         }
-        let ready = fds.map(|fd| fd.any().unwrap_or(true));
+        let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
         if ready[1] {
             inbox.alarm().clear();
         }
         if ready[3] {
             self.watch.on_readable(Instant::now());
         }
-        ready[0] || (self.previous.is_some() && ready[2])
+        ready[0] || (self.previous.is_some() && ready[2]) || ready[4..].contains(&true)
     }
 }
 

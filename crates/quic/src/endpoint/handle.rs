@@ -7,6 +7,7 @@ use super::core::Core;
 use super::driver;
 use super::inbox::{Alarm, Inbox};
 use super::incoming::Incoming;
+use super::links::{LinkSocket, Links};
 use super::prepared::Prepared;
 use super::shared::{EndpointShared, Prepare};
 use super::socket::Socket;
@@ -228,6 +229,24 @@ impl Endpoint {
     pub fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
         let socket = Socket::new(socket)?;
         self.0.0.replace(socket.local_addr()?, socket);
+        self.0.0.inbox.alarm().ring();
+        Ok(())
+    }
+
+    /// Lets this client's connections to `server` run over several links: the interface `first`, to
+    /// which the endpoint's socket is bound, and others. A connection opens a path over each link
+    /// that has a route to the server, if the server agrees to several paths.
+    ///
+    /// # Errors
+    /// If the system refuses an option of a socket.
+    pub fn use_links(
+        &self,
+        server: SocketAddr,
+        first: String,
+        others: Vec<LinkSocket>,
+    ) -> io::Result<()> {
+        let links = Links::new(server, first, others)?;
+        self.0.0.use_links(links);
         self.0.0.inbox.alarm().ring();
         Ok(())
     }

@@ -15,7 +15,9 @@
 //! | `transmit`, `quantum` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
+//! | `links` | the sockets of several links |
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
+//! | `paths` | several paths of a connection |
 //! | `obstacle` | why packets do not reach a peer |
 //! | `inbox` | what the application's threads changed, and how they wake the driver |
 //! | [`Carrier`] | instead of the thread and the socket: the application carries the datagrams |
@@ -25,8 +27,8 @@
 //! taken before a connection's. Tasks are woken when no lock is held. A panic in a connection ends
 //! this connection only.
 //!
-//! The handles have noq's names and meaning. What is not offered: 0-RTT data, several paths of a
-//! connection, and DATAGRAM frames of the application.
+//! The handles have noq's names and meaning. What is not offered: 0-RTT data, and DATAGRAM frames
+//! of the application.
 
 mod carrier;
 mod clock;
@@ -41,11 +43,15 @@ mod handshake_tests;
 mod inbox;
 mod incoming;
 mod kept;
+mod links;
 #[cfg(test)]
 mod moving_tests;
 mod obstacle;
 #[cfg(test)]
 mod outage_tests;
+mod paths;
+#[cfg(test)]
+mod paths_tests;
 mod prepared;
 mod quantum;
 mod receive_stream;
@@ -69,7 +75,9 @@ pub use connection::Connection;
 pub use handle::{Endpoint, Server};
 pub use incoming::{Incoming, RetryError};
 pub use kept::Kept;
+pub use links::{LinkSocket, bind_to_device, source_over};
 pub use obstacle::Obstacle;
+pub use paths::{PathCondition, PathReport};
 pub use prepared::Prepared;
 pub use receive_stream::{ReadError, ReadExactError, ReadToEndError, RecvStream, ResetError};
 pub use send_stream::{SendStream, StoppedError, WriteError};

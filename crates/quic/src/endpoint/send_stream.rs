@@ -87,7 +87,12 @@ impl SendStream {
                 return Some(Err(WriteError::ConnectionLost(error.clone())));
             }
             match write(&mut state.proto.send_stream(id)) {
-                Ok(written) => Some(Ok(written)),
+                Ok(written) => {
+                    if let Some(paths) = &mut state.paths {
+                        paths.on_written(written);
+                    }
+                    Some(Ok(written))
+                }
                 Err(noq_proto::WriteError::Blocked) => None,
                 Err(noq_proto::WriteError::Stopped(code)) => Some(Err(WriteError::Stopped(code))),
                 Err(noq_proto::WriteError::ClosedStream) => Some(Err(WriteError::ClosedStream)),

@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::core::Core;
 use super::inbox::Inbox;
+use super::links::Links;
 use super::prepared::Prepared;
 use super::socket::Socket;
 use super::waiters::{self, Topic};
@@ -24,6 +25,8 @@ pub(crate) struct EndpointShared {
     local: Mutex<SocketAddr>,
     /// A socket that the driver shall use from now on.
     replacement: Mutex<Option<Socket>>,
+    /// Links that the driver shall use from now on.
+    links: Mutex<Option<Links>>,
 }
 
 impl EndpointShared {
@@ -41,6 +44,7 @@ impl EndpointShared {
             prepare,
             local: Mutex::new(local),
             replacement: Mutex::new(None),
+            links: Mutex::new(None),
         }
     }
 
@@ -68,6 +72,16 @@ impl EndpointShared {
     /// Takes the socket that shall replace the present one.
     pub fn take_replacement(&self) -> Option<Socket> {
         waiters::lock(&self.replacement).take()
+    }
+
+    /// The driver shall use these links.
+    pub fn use_links(&self, links: Links) {
+        *waiters::lock(&self.links) = Some(links);
+    }
+
+    /// Takes the links that shall be used from now on.
+    pub fn take_links(&self) -> Option<Links> {
+        waiters::lock(&self.links).take()
     }
 
     /// Calls the core, then wakes the tasks that this concerns.

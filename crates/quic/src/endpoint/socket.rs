@@ -270,6 +270,7 @@ impl ReceiveBuffers {
                     ecn: message.ecn,
                     arrived: message.arrived,
                     data: data.split_to(length),
+                    link: 0,
                 });
             }
         }

@@ -3,16 +3,18 @@
 use super::inbox::Inbox;
 use super::kept::{Kept, Window};
 use super::obstacle::Obstacle;
+use super::paths::{Link, Paths, TooManyPaths};
 use super::quantum::Quantum;
 use super::transmit::Held;
 use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
 use bytes::Bytes;
 use noq_proto::{
-    ConnectionError, ConnectionHandle, Event, StreamEvent, TransportError, TransportErrorCode,
-    VarInt,
+    ConnectionError, ConnectionHandle, Event, PathEvent, StreamEvent, TransportError,
+    TransportErrorCode, VarInt,
 };
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
@@ -121,6 +123,8 @@ pub(crate) struct State {
     pub full_space: usize,
     /// What the peer may send, and what the application keeps.
     pub window: Window,
+    /// Its paths, if the peers agreed on several.
+    pub paths: Option<Box<Paths>>,
 }
 
 impl HasWaiters for State {
@@ -149,6 +153,7 @@ impl State {
             quantum: Quantum::default(),
             full_space,
             window: Window::default(),
+            paths: None,
         }
     }
 
@@ -188,12 +193,22 @@ impl State {
         self.waiters.notify_all(&mut self.woken);
     }
 
-    /// Passes what the application asked for to noq.
-    pub fn carry_out_requests(&mut self, now: Instant) {
+    /// Passes what the application asked for to noq, and does what is due on several paths over
+    /// these links.
+    pub fn carry_out_requests(&mut self, now: Instant, links: &[Link]) {
         if let Some((code, reason)) = self.close.take() {
             self.proto.close(now, code, reason);
         }
+        if let Some(paths) = &mut self.paths {
+            paths.attend(now, &mut self.proto, links);
+            if let Some(path) = paths.take_question() {
+                self.feedback
+                    .report_silence(path, &mut self.proto.datagrams());
+            }
+        }
         match self.network_change.take() {
+            // Links come and go; the connection stays.
+            Some(_) if self.paths.is_some() => {}
             Some(NetworkChange::Moved) => {
                 self.proto.handle_network_change(None, now);
                 self.feedback.on_network_change(true);
@@ -213,11 +228,23 @@ impl State {
     }
 
     /// Passes a packet that has arrived to noq, and the DATAGRAM frames in it to the feedback.
-    pub fn receive(&mut self, now: Instant, arrived: Time, event: noq_proto::ConnectionEvent) {
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        arrived: Time,
+        (link, source): (usize, SocketAddr),
+        event: noq_proto::ConnectionEvent,
+    ) {
         self.proto.handle_event(event);
         self.feedback.on_packet(now);
         while let Some(data) = self.proto.datagrams().recv() {
             self.feedback.on_datagram(now, arrived, &data);
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.on_arrival(now, &self.proto, link, source);
+            if let Some(path) = self.feedback.take_silent() {
+                paths.on_silent(now, path);
+            }
         }
     }
 
@@ -225,6 +252,11 @@ impl State {
     pub fn deadline(&self) -> Option<(Instant, bool)> {
         let timer = self.proto.poll_timeout();
         let timer = timer.map(|at| (self.quantum.after(at), false));
+        let paths = self.paths.as_ref().and_then(|paths| paths.deadline());
+        let timer = match (timer, paths) {
+            (Some((timer, _)), Some(paths)) => Some((timer.min(paths), false)),
+            (timer, paths) => timer.or(paths.map(|at| (at, false))),
+        };
         let feedback = self.feedback.deadline().map(|at| (at, true));
         match (timer, feedback) {
             (Some(a), Some(b)) => Some(if b.0 <= a.0 { b } else { a }),
@@ -253,6 +285,7 @@ impl State {
                 Event::Connected => {
                     if !std::mem::replace(&mut self.connected, true) {
                         self.feedback.on_established(now);
+                        self.begin_paths(now);
                     }
                     Topic::Connected
                 }
@@ -273,13 +306,35 @@ impl State {
                     self.waiters.notify(Topic::Stopped(id), &mut self.woken);
                     Topic::Writable(id)
                 }
-                // Datagrams are taken as they arrive; paths and NAT traversal are not used.
-                Event::DatagramReceived
-                | Event::DatagramsUnblocked
-                | Event::Path(_)
-                | Event::NatTraversal(_) => continue,
+                Event::Path(event) => {
+                    self.on_path_event(now, event);
+                    continue;
+                }
+                // Datagrams are taken as they arrive; NAT traversal is not used.
+                Event::DatagramReceived | Event::DatagramsUnblocked | Event::NatTraversal(_) => {
+                    continue;
+                }
             };
             self.waiters.notify(topic, &mut self.woken);
+        }
+    }
+}
+
+impl State {
+    /// The handshake is over: there may be several paths, if both ends want that and the sender of
+    /// bursts is none.
+    fn begin_paths(&mut self, now: Instant) {
+        if self.proto.is_multipath_negotiated() && !self.feedback.has_bursts() {
+            let several = self.feedback.several().clone();
+            self.paths = Paths::new(&self.proto, several, now).map(Box::new);
+        }
+    }
+
+    fn on_path_event(&mut self, now: Instant, event: PathEvent) {
+        let Some(paths) = &mut self.paths else { return };
+        if let Err(TooManyPaths) = paths.on_event(now, &mut self.proto, event) {
+            let reason = Bytes::from_static(b"paths are opened and closed too often");
+            self.request_close(VarInt::from_u32(0), reason);
         }
     }
 }

@@ -375,6 +375,7 @@ fn three_datagrams(address: &str, together: bool, stamps: Stamps) -> Vec<Time> {
         ecn: Some(EcnCodepoint::Ect0),
         segment_size: Some(100),
         exact: false,
+        link: 0,
     };
     if together {
         from.send(&outgoing, &[1; 300]).expect("sent");

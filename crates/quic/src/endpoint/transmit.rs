@@ -28,17 +28,20 @@ pub(crate) struct Outgoing {
     pub segment_size: Option<usize>,
     /// The datagram must be handed to the kernel at once.
     pub exact: bool,
+    /// The link that it leaves over: 0 is the endpoint's socket.
+    pub link: usize,
 }
 
 impl Outgoing {
     /// Datagrams that noq made.
-    pub fn new(transmit: &Transmit, exact: bool) -> Self {
+    pub fn new(transmit: &Transmit, link: usize, exact: bool) -> Self {
         Self {
             destination: transmit.destination,
             source: transmit.src_ip,
             ecn: transmit.ecn,
             segment_size: transmit.segment_size,
             exact,
+            link,
         }
     }
 
@@ -47,8 +50,9 @@ impl Outgoing {
         self.segment_size.map_or(1, |s| size.div_ceil(s.max(1)))
     }
 
-    fn goes_with(&self, transmit: &Transmit) -> bool {
+    fn goes_with(&self, transmit: &Transmit, link: usize) -> bool {
         self.destination == transmit.destination
+            && self.link == link
             && self.source == transmit.src_ip
             && self.ecn == transmit.ecn
             && transmit.segment_size.is_none()
@@ -59,6 +63,7 @@ impl Outgoing {
 #[derive(Debug)]
 pub(super) struct Held {
     transmit: Transmit,
+    link: usize,
     data: Vec<u8>,
 }
 
@@ -78,7 +83,7 @@ impl State {
         }
         let mut batch = self.held.take().map(|held| {
             buffer.extend_from_slice(&held.data);
-            Outgoing::new(&held.transmit, false)
+            Outgoing::new(&held.transmit, held.link, false)
         });
         loop {
             let permission = self.permit(now);
@@ -93,8 +98,8 @@ impl State {
                 } else {
                     permission.max_datagrams.min(max_segments)
                 };
-                let transmit = self.poll_transmit(now, max, buffer)?;
-                let first = Outgoing::new(&transmit, permission.exact);
+                let (transmit, link) = self.poll_transmit(now, max, buffer)?;
+                let first = Outgoing::new(&transmit, link, permission.exact);
                 if permission.exact || !single || max_segments == NonZeroUsize::MIN {
                     return Some(first);
                 }
@@ -102,14 +107,18 @@ impl State {
                 continue;
             };
             scratch.clear();
-            let Some(transmit) = self.poll_transmit(now, NonZeroUsize::MIN, scratch) else {
+            let Some((transmit, link)) = self.poll_transmit(now, NonZeroUsize::MIN, scratch) else {
                 return batch;
             };
             let segment = collected.segment_size.unwrap_or(buffer.len());
             let fits = buffer.len() + transmit.size <= MAX_BATCH && transmit.size <= segment;
-            if !fits || !collected.goes_with(&transmit) {
+            if !fits || !collected.goes_with(&transmit, link) {
                 let data = scratch[..transmit.size].to_vec();
-                self.held = Some(Held { transmit, data });
+                self.held = Some(Held {
+                    transmit,
+                    link,
+                    data,
+                });
                 return batch;
             }
             buffer.extend_from_slice(&scratch[..transmit.size]);
@@ -135,17 +144,24 @@ impl State {
         now: Instant,
         max: NonZeroUsize,
         buffer: &mut Vec<u8>,
-    ) -> Option<Transmit> {
+    ) -> Option<(Transmit, usize)> {
         // The kernel takes no more than one IP packet can hold.
         let max = if max == NonZeroUsize::MIN {
             max
         } else {
             max.min(NonZeroUsize::new(MAX_BATCH / self.mtu()).unwrap_or(NonZeroUsize::MIN))
         };
-        let transmit = self.proto.poll_transmit(now, max, buffer);
+        let transmit = match &mut self.paths {
+            Some(paths) => paths.poll_transmit(now, &mut self.proto, max, buffer),
+            None => self
+                .proto
+                .poll_transmit(now, max, buffer)
+                .map(|made| (made, 0)),
+        };
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
-        let size = transmit.as_ref().map(|t| t.size);
-        if size.is_none() || max > NonZeroUsize::MIN {
+        let size = transmit.as_ref().map(|(t, _)| t.size);
+        // One path that is full must not hold up another.
+        if self.paths.is_none() && (size.is_none() || max > NonZeroUsize::MIN) {
             self.wait_for_quantum(now, size.unwrap_or(0));
         }
         self.feedback.after_transmit(now, size, queue_empty);

@@ -24,7 +24,7 @@ pub(crate) mod silence;
 pub use node::{Member, SharedNode};
 
 use crate::bursts::BurstFlow;
-use crate::control::Control;
+use crate::control::{Control, Several};
 use arrivals::Arrivals;
 use collector::Collector;
 use message::Message;
@@ -150,6 +150,9 @@ pub(crate) enum Marking {
 #[derive(Debug, Default)]
 pub(crate) struct Feedback {
     control: Control,
+    several: Several,
+    /// Paths of which the peer says that its packets do not arrive.
+    silent: Option<u32>,
     marking: Marking,
     sampling: Sampling,
     /// The last packet carried data, so the next one may.
@@ -173,13 +176,34 @@ pub(crate) struct Feedback {
 impl Feedback {
     /// The feedback of a connection whose controller shares `control`. `node`: where the flows of
     /// the peer arrive.
-    pub fn new(control: Control, marking: Marking, node: SharedNode) -> Self {
+    pub fn new(control: Control, several: Several, marking: Marking, node: SharedNode) -> Self {
         Self {
             control,
+            several,
             marking,
             node,
             ..Self::default()
         }
+    }
+
+    /// What the paths of the connection share.
+    pub fn several(&self) -> &Several {
+        &self.several
+    }
+
+    /// Whether the controller is fed bursts, which leave over one path.
+    pub fn has_bursts(&self) -> bool {
+        self.control.lock().bursts.is_some()
+    }
+
+    /// A path of which the peer has said that its packets do not arrive.
+    pub fn take_silent(&mut self) -> Option<u32> {
+        self.silent.take()
+    }
+
+    /// Tells the peer that packets sent to it over a path do not arrive.
+    pub fn report_silence(&mut self, path: u32, datagrams: &mut Datagrams<'_>) {
+        self.queue(&Message::Silent { path }, false, datagrams);
     }
 
     /// The application trusts the peer: its bursts join the node with at most this priority.
@@ -217,6 +241,9 @@ impl Feedback {
     /// A packet of the peer arrived. If it ends a silence, its acknowledgment leaves at once,
     /// whatever the window and whatever else waits.
     pub fn on_packet(&mut self, now: Instant) {
+        if self.several.is_on() {
+            return;
+        }
         let mut control = self.control.lock();
         if control.silence.on_arrival(now) {
             control.one_more = true;
@@ -231,6 +258,7 @@ impl Feedback {
         };
         let mut control = self.control.lock();
         match message {
+            Message::Silent { path } => self.silent = Some(path),
             Message::Mark { number } => self.arrivals.on_mark(now, number, arrived),
             Message::Arrived { number, time } => {
                 control.marks.arrived(number, Time::from_nanos(time));
@@ -274,6 +302,10 @@ impl Feedback {
             return Permission::ANY;
         }
         self.queue_answers(now, datagrams);
+        // A mark has no path, and each path is probed for itself.
+        if self.several.is_on() {
+            return Permission::ANY;
+        }
         let mut control = self.control.lock();
         if let Some(flow) = &mut control.bursts {
             let next = flow.before_transmit(now);
@@ -345,6 +377,7 @@ impl Feedback {
         let control = self.control.lock();
         let sender = match &control.bursts {
             Some(flow) => flow.deadline(),
+            None if self.several.is_on() => None,
             None => control.silence.probe_at(),
         };
         [

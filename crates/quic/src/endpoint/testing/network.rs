@@ -119,6 +119,19 @@ pub(crate) struct Network {
     timer: Timer,
     packets: Option<Vec<Packet>>,
     reordering: Option<Reordering>,
+    /// The client's links after the first.
+    more: Vec<MoreLink>,
+    /// The client's links that are cut.
+    cut: Vec<bool>,
+}
+
+/// One more link of the client.
+struct MoreLink {
+    address: SocketAddr,
+    forth: Link,
+    back: Link,
+    /// Bytes of datagrams that arrived at the server and at the client.
+    arrived: [u64; 2],
 }
 
 /// A path on which datagrams from the client overtake each other.
@@ -190,6 +203,54 @@ impl Network {
             timer: Timer::default(),
             packets: None,
             reordering: None,
+            more: Vec::new(),
+            cut: vec![false],
+        }
+    }
+
+    /// The client gets one more link, with an address of its own. Its connections use all of them.
+    pub fn add_link(&mut self, path: &Path, seed: u64) {
+        let number = self.more.len() as u8 + 1;
+        self.more.push(MoreLink {
+            address: SocketAddr::from(([10, 1, number, 1], 4433)),
+            forth: Link::new(&path.forth, 2 * seed + 1000 * u64::from(number)),
+            back: Link::new(&path.back, 2 * seed + 1000 * u64::from(number) + 1),
+            arrived: [0; 2],
+        });
+        self.cut.push(false);
+        let first = self.ends[0].address.ip();
+        let up = |ip| crate::endpoint::paths::Link { local: Some(ip) };
+        let mut links = vec![up(first)];
+        links.extend(self.more.iter().map(|link| up(link.address.ip())));
+        let client = self.ends[0].endpoint.shared();
+        client.call(|core| core.set_links(links));
+    }
+
+    /// From now on this link of the client carries nothing, or everything again. No system notices.
+    pub fn cut(&mut self, link: usize, cut: bool) {
+        self.cut[link] = cut;
+    }
+
+    /// The client's system notices which of its links have an address.
+    pub fn links_changed(&mut self, up: &[bool]) {
+        let own = std::iter::once(self.ends[0].address);
+        let addresses = own.chain(self.more.iter().map(|link| link.address));
+        let links = addresses
+            .zip(up)
+            .map(|(address, up)| crate::endpoint::paths::Link {
+                local: up.then_some(address.ip()),
+            });
+        let links = links.collect();
+        let client = self.ends[0].endpoint.shared();
+        client.call(|core| core.set_links(links));
+    }
+
+    /// Bytes that arrived over a link of the client, at the server and at the client, without the
+    /// headers of IP and UDP.
+    pub fn arrived_over(&self, link: usize) -> [u64; 2] {
+        match link.checked_sub(1) {
+            None => self.ends.each_ref().map(|end| end.counts.arrived_bytes),
+            Some(index) => self.more[index].arrived,
         }
     }
 
@@ -201,6 +262,11 @@ impl Network {
     /// The current virtual time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// The current virtual time, as the ends' clocks show it.
+    pub fn instant_now(&self) -> Instant {
+        self.instant(self.now)
     }
 
     /// Virtual time for the tasks.
@@ -407,16 +473,30 @@ impl Network {
 
     fn deliver(&mut self, packet: InFlight) {
         let end = &self.ends[packet.to];
-        if end.offline || end.address != packet.destination {
+        let client = match packet.to {
+            0 => packet.destination,
+            _ => packet.source,
+        };
+        let more = self.more.iter().position(|link| link.address == client);
+        let link = more.map_or(0, |index| index + 1);
+        let is_own = end.address == packet.destination || (packet.to == 0 && link > 0);
+        if end.offline || !is_own || self.cut[link] {
             return;
         }
-        let from = &mut self.ends[1 - packet.to];
-        from.counts.arrived += 1;
-        from.counts.arrived_bytes += packet.data.len() as u64;
+        let size = packet.data.len() as u64;
+        match more {
+            Some(index) => self.more[index].arrived[1 - packet.to] += size,
+            None => {
+                let from = &mut self.ends[1 - packet.to];
+                from.counts.arrived += 1;
+                from.counts.arrived_bytes += size;
+            }
+        }
         let end = &self.ends[packet.to];
         let arrival = Arrival {
             source: packet.source,
-            destination: Some(end.address.ip()),
+            destination: Some(packet.destination.ip()),
+            link: if packet.to == 0 { link } else { 0 },
             ecn: EcnCodepoint::from_bits(packet.ecn),
             arrived: packet.at + end.offset,
             data: BytesMut::from(&packet.data[..]),
@@ -451,7 +531,7 @@ impl Network {
             end.counts.largest_batch = end.counts.largest_batch.max(batch);
             // A system does not send from an address that it has no longer, nor without a route.
             let own = outgoing.source.is_none_or(|ip| ip == end.address.ip());
-            if end.offline || !own {
+            if end.offline || (!own && self.more.is_empty()) {
                 continue;
             }
             for data in buffer.chunks(size) {
@@ -464,9 +544,20 @@ impl Network {
         let (ecn, exact) = (outgoing.ecn, outgoing.exact);
         let end = &mut self.ends[from];
         end.counts.sent += 1;
-        let source = end.address;
         let size = data.len() as u32 + HEADERS;
-        let arrives = match end.link.offer(self.now, size, ecn.is_some()) {
+        let more = match from {
+            0 => outgoing.link.checked_sub(1),
+            _ => {
+                let to = outgoing.destination;
+                self.more.iter().position(|link| link.address == to)
+            }
+        };
+        let (source, link) = match more.and_then(|index| self.more.get_mut(index)) {
+            Some(more) if from == 0 => (more.address, &mut more.forth),
+            Some(more) => (end.address, &mut more.back),
+            None => (end.address, &mut end.link),
+        };
+        let arrives = match link.offer(self.now, size, ecn.is_some()) {
             Fate::Delivered {
                 at,
                 corrupted: None,

@@ -1,0 +1,119 @@
+//! The path on which acknowledgments leave.
+//!
+//! noq puts the acknowledgments of all paths into the first packet of the first path that may send,
+//! whatever its RTT, dead or alive. Only a path's status keeps it from that. So an end that sends
+//! little keeps one path Available and makes the others Backup: the one with the lowest RTT, unless
+//! packets arrive on another path and not on this one. An end whose data waits makes all Available:
+//! its acknowledgments leave with its data.
+//!
+//! Each change of a status is a frame to the peer, so changes are rare.
+
+use super::{Path, Paths};
+use noq_proto::{Connection, PathId, PathStatus};
+use std::time::{Duration, Instant};
+
+/// After so long without data that waits, one path is enough.
+const BUSY: Duration = Duration::from_secs(1);
+/// A path on which nothing has arrived for so long, while packets arrive on another, is quiet.
+const QUIET: Duration = Duration::from_millis(60);
+/// A path on which something arrived within this time speaks.
+const RECENT: Duration = Duration::from_millis(30);
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// Time before a path that still speaks is left for a faster one.
+const STAY: Duration = Duration::from_millis(500);
+
+/// The path on which acknowledgments leave.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    path: Option<PathId>,
+    since: Option<Instant>,
+    looked: Option<Instant>,
+    /// Something has changed: look now.
+    changed: bool,
+}
+
+impl Voice {
+    /// Paths have come, gone or fallen silent.
+    pub fn on_change(&mut self) {
+        self.changed = true;
+    }
+}
+
+impl Paths {
+    /// Whether data waited within the last second although the best path was full.
+    fn is_busy(&self, now: Instant) -> bool {
+        self.busy.is_some_and(|busy| now < busy + BUSY)
+    }
+
+    /// When the status of paths must be looked at although nothing arrives.
+    pub(super) fn next_status(&self) -> Option<Instant> {
+        if self.open.len() < 2 {
+            return None;
+        }
+        // Not before the next look: a deadline that has passed and changes nothing never ends.
+        let look = self.voice.looked.map(|looked| looked + LOOK);
+        self.busy
+            .map(|busy| look.map_or(busy + BUSY, |look| look.max(busy + BUSY)))
+    }
+
+    /// Sets the status of all paths.
+    pub(super) fn set_status(&mut self, now: Instant, proto: &mut Connection) {
+        if self.open.len() < 2 {
+            return;
+        }
+        let busy = self.is_busy(now);
+        let all = self
+            .open
+            .iter()
+            .all(|path| path.status == PathStatus::Available);
+        let due = self.voice.looked.is_none_or(|looked| now >= looked + LOOK);
+        let just_busy = busy && !all;
+        if !due && !just_busy && !std::mem::take(&mut self.voice.changed) {
+            return;
+        }
+        if !busy {
+            self.busy = None;
+        }
+        self.voice.looked = Some(now);
+        self.choose_voice(now);
+        for path in &mut self.open {
+            let is_voice = self.voice.path == Some(path.id);
+            let usable = path.is_usable() || !path.established;
+            let status = match usable && (busy || is_voice || !path.established) {
+                true => PathStatus::Available,
+                false => PathStatus::Backup,
+            };
+            if status != path.status && proto.set_path_status(path.id, status).is_ok() {
+                path.status = status;
+            }
+        }
+    }
+
+    fn choose_voice(&mut self, now: Instant) {
+        let recent = |path: &Path| path.arrived.is_some_and(|at| now < at + RECENT);
+        let any_speaks = |not: PathId| self.open.iter().any(|p| p.id != not && recent(p));
+        let quiet =
+            |path: &Path| path.arrived.is_none_or(|at| now >= at + QUIET) && any_speaks(path.id);
+        let key = |path: &&Path| {
+            let srtt = path.view().srtt;
+            (quiet(path), srtt.is_zero(), srtt, path.id)
+        };
+        let usable = self.open.iter().filter(|path| path.is_usable());
+        let Some(best) = usable.min_by_key(key) else {
+            return;
+        };
+        let best = (best.id, best.view().srtt);
+        let present = (self.open.iter())
+            .find(|path| Some(path.id) == self.voice.path)
+            .filter(|path| path.is_usable() && !quiet(path));
+        let stay = present.is_some_and(|present| {
+            let is_new = self.voice.since.is_some_and(|since| now < since + STAY);
+            // A fifth faster, or it is not worth two frames.
+            is_new || best.1 * 5 > present.view().srtt * 4
+        });
+        if !stay && self.voice.path != Some(best.0) {
+            (self.voice.path, self.voice.since) = (Some(best.0), Some(now));
+        }
+    }
+}
