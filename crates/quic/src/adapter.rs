@@ -422,8 +422,8 @@ impl Inner {
 }
 
 impl congestion::Controller for Adapter {
-    fn on_sent(&mut self, _now: Instant, _bytes: u64, largest_pn: u64) {
-        self.get_mut().control.lock().lane.left = Some(largest_pn);
+    fn on_sent(&mut self, _now: Instant, _bytes: u64, _largest: u64) {
+        self.get_mut().control.lock().lane.left = true;
     }
 
     fn on_packet_sent(&mut self, instant: Instant, bytes: u16, pn: u64) {
@@ -431,7 +431,7 @@ impl congestion::Controller for Adapter {
         let inner = self.get_mut();
         inner.packet_sent(instant, now, bytes.into(), pn);
         let lane = &mut inner.control.lock().lane;
-        lane.on_packet(instant, bytes.into(), pn);
+        lane.on_packet(instant, bytes.into());
     }
 
     fn on_cwnd_limited(&mut self) {
@@ -452,7 +452,7 @@ impl congestion::Controller for Adapter {
     ) {
         self.packet_acked(now, sent, bytes, pn);
         let control = &self.get_mut().control;
-        control.lock().lane.on_acknowledged(now, pn);
+        control.lock().lane.on_acknowledged(now, bytes);
     }
 
     fn on_end_acks(

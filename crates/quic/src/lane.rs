@@ -22,21 +22,23 @@ pub(crate) struct Lane {
     pub wanted: bool,
     /// noq had data for this path when it last asked for the window, and it was closed.
     pub declined: bool,
-    /// The number of a packet that has left since the scheduler last looked.
-    pub left: Option<u64>,
-    /// When a packet that went over this path's own link was last acknowledged.
+    /// A packet has left since the scheduler last looked.
+    pub left: bool,
+    /// When a packet was last acknowledged.
     pub heard: Option<Instant>,
-    /// When one that took a detour was.
-    pub heard_by_detour: Option<Instant>,
-    /// The numbers of the packets that took a detour over another link: first and last.
-    pub detour: Option<(u64, u64)>,
     /// Since when data is in flight without an acknowledgment; `None`: nothing is in flight.
     pub unanswered: Option<Instant>,
+    /// When the last packet that is to be acknowledged left.
+    pub last_sent: Option<Instant>,
+    /// Bytes in flight.
+    pub in_flight: u64,
     /// What the path carries.
     pub view: PathView,
-    /// Bytes of the application sent, and those of them declared lost, as far as sizes tell.
+    /// Bytes of the application sent, those of them declared lost, and those in flight, as far as
+    /// sizes tell.
     pub data_sent: u64,
     pub data_lost: u64,
+    pub data_in_flight: u64,
 }
 
 /// What an acknowledgment says of a path.
@@ -62,25 +64,25 @@ impl Lane {
     }
 
     /// A packet that is to be acknowledged left.
-    pub fn on_packet(&mut self, now: Instant, bytes: u64, number: u64) {
-        self.left = Some(number);
+    pub fn on_packet(&mut self, now: Instant, bytes: u64) {
+        self.left = true;
         self.unanswered.get_or_insert(now);
+        self.last_sent = Some(now);
+        self.in_flight += bytes;
         self.data_sent += payload(bytes);
+        self.data_in_flight += payload(bytes);
     }
 
     /// A packet was acknowledged.
-    pub fn on_acknowledged(&mut self, now: Instant, number: u64) {
-        match self.detour {
-            Some((first, last)) if (first..=last).contains(&number) => {
-                self.heard_by_detour = Some(now);
-            }
-            _ => self.heard = Some(now),
-        }
+    pub fn on_acknowledged(&mut self, now: Instant, bytes: u64) {
+        self.heard = Some(now);
+        self.data_in_flight = self.data_in_flight.saturating_sub(payload(bytes));
     }
 
     /// An ACK frame ends.
     pub fn on_news(&mut self, now: Instant, news: &News) {
         self.unanswered = (news.in_flight > 0).then_some(now);
+        self.in_flight = news.in_flight;
         let rate = Rate::over(Bytes::new(news.cwnd), news.srtt);
         self.view = PathView {
             srtt: news.srtt,
@@ -91,7 +93,15 @@ impl Lane {
 
     /// A packet was declared lost.
     pub fn on_lost(&mut self, bytes: u64) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
         self.data_lost += payload(bytes);
+        self.data_in_flight = self.data_in_flight.saturating_sub(payload(bytes));
+    }
+
+    /// Bytes of the application that were acknowledged.
+    pub fn brought(&self) -> u64 {
+        self.data_sent
+            .saturating_sub(self.data_lost + self.data_in_flight)
     }
 }
 

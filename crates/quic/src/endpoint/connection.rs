@@ -154,6 +154,15 @@ impl Connection {
         Some(paths.reports(&mut state.proto))
     }
 
+    /// The peer can use what this end sends in order only. So what is in flight on a path that falls
+    /// silent is sent again over another at once, which closes the path; otherwise only when nothing
+    /// else waits, or after a while.
+    pub fn send_in_order(&self) {
+        if let Some(paths) = &mut self.0.lock().paths {
+            paths.in_order = true;
+        }
+    }
+
     /// A copy of a path's congestion controller.
     pub fn congestion_state(&self, path: PathId) -> Option<Box<dyn Controller>> {
         let state = self.0.lock();

@@ -149,15 +149,17 @@ fn two_equal_links_carry_twice_as_much() {
 fn a_slow_link_never_costs_the_better_one() {
     let (fast, far) = (path(50, 30), path(20, 600));
     let (faster, slow) = (path(100, 20), path(5, 40));
-    for links in [[fast.clone(), far.clone()], [far, fast], [faster, slow]] {
-        let better = if links[0].forth.delay == path(20, 600).forth.delay {
-            1
-        } else {
-            0
-        };
-        let alone = takes(&[links[better].clone()], "cubic", 15_000_000, 1);
+    // The links, the better one, and how long that one's path may take to open.
+    let cases = [
+        ([fast.clone(), far.clone()], 0, 0.0),
+        ([far, fast], 1, 0.6),
+        ([faster, slow], 0, 0.0),
+    ];
+    for (links, better, opening) in cases {
+        let alone = takes(&links[better..=better], "cubic", 15_000_000, 1);
         let together = takes(&links, "cubic", 15_000_000, 1);
-        assert!(together < alone / 0.98, "{together} s, {alone} s alone");
+        let limit = alone / 0.98 + opening;
+        assert!(together < limit, "{together} s, {alone} s alone");
     }
 }
 
@@ -207,15 +209,14 @@ fn a_cut_costs_a_fifth_of_a_second_and_a_round_trip() {
 }
 
 #[test]
-fn a_cut_while_data_comes_from_the_server_costs_little_more() {
+fn a_cut_while_data_comes_from_the_server_costs_no_more() {
     let mut worst = Duration::ZERO;
     for number in 0..12u64 {
         let after = Duration::from_millis(200 + number * 157);
         let stall = cut_at(number, (number % 2) as usize, after, false);
         worst = worst.max(stall);
     }
-    // The server asks the client, which costs another round trip.
-    assert!(worst <= Duration::from_millis(200 + 2 * 120), "{worst:?}");
+    assert!(worst <= Duration::from_millis(200 + 120), "{worst:?}");
 }
 
 #[test]

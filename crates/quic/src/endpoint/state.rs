@@ -201,10 +201,6 @@ impl State {
         }
         if let Some(paths) = &mut self.paths {
             paths.attend(now, &mut self.proto, links);
-            if let Some(path) = paths.take_question() {
-                self.feedback
-                    .report_silence(path, &mut self.proto.datagrams());
-            }
         }
         match self.network_change.take() {
             // Links come and go; the connection stays.
@@ -242,9 +238,6 @@ impl State {
         }
         if let Some(paths) = &mut self.paths {
             paths.on_arrival(now, &self.proto, link, source);
-            if let Some(path) = self.feedback.take_silent() {
-                paths.on_silent(now, path);
-            }
         }
     }
 

@@ -19,7 +19,6 @@
 //! | 8 | [`Reports`](Message::Reports) | receiver | share, 1 to 4 reports |
 //! | 9 | [`Probe`](Message::Probe) | sender | |
 //! | 10 | [`ProbeAnswer`](Message::ProbeAnswer) | receiver | |
-//! | 11 | [`Silent`](Message::Silent) | sender | path u32 |
 //!
 //! A grant is two rates in bit/s, u64 each. A share is a byte, 0 or 1, and if it is 1: two rates,
 //! the fairness u32 in millionths, the adapter i64 in millionths of a packet. A report: burst u32,
@@ -93,8 +92,6 @@ pub(crate) enum Message {
     Probe,
     /// It is.
     ProbeAnswer,
-    /// Packets sent to the receiver of this over the path with this number are not acknowledged.
-    Silent { path: u32 },
 }
 
 /// Rates that a node grants, bit/s; zero: none yet.
@@ -213,10 +210,6 @@ impl Message {
             }
             Self::Probe => out.put_u8(9),
             Self::ProbeAnswer => out.put_u8(10),
-            Self::Silent { path } => {
-                out.put_u8(11);
-                out.put_u32(path);
-            }
         }
     }
 
@@ -271,9 +264,6 @@ impl Message {
             8 => get_reports(from)?,
             9 => Self::Probe,
             10 => Self::ProbeAnswer,
-            11 => Self::Silent {
-                path: from.try_get_u32().ok()?,
-            },
             _ => return None,
         };
         from.is_empty().then_some(message)
@@ -433,7 +423,6 @@ pub(crate) mod tests {
                 .prop_map(|(share, reports)| Message::Reports { share, reports }),
             Just(Message::Probe),
             Just(Message::ProbeAnswer),
-            any::<u32>().prop_map(|path| Message::Silent { path }),
         ]
     }
 

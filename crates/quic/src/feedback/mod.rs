@@ -151,8 +151,6 @@ pub(crate) enum Marking {
 pub(crate) struct Feedback {
     control: Control,
     several: Several,
-    /// Paths of which the peer says that its packets do not arrive.
-    silent: Option<u32>,
     marking: Marking,
     sampling: Sampling,
     /// The last packet carried data, so the next one may.
@@ -194,16 +192,6 @@ impl Feedback {
     /// Whether the controller is fed bursts, which leave over one path.
     pub fn has_bursts(&self) -> bool {
         self.control.lock().bursts.is_some()
-    }
-
-    /// A path of which the peer has said that its packets do not arrive.
-    pub fn take_silent(&mut self) -> Option<u32> {
-        self.silent.take()
-    }
-
-    /// Tells the peer that packets sent to it over a path do not arrive.
-    pub fn report_silence(&mut self, path: u32, datagrams: &mut Datagrams<'_>) {
-        self.queue(&Message::Silent { path }, false, datagrams);
     }
 
     /// The application trusts the peer: its bursts join the node with at most this priority.
@@ -258,7 +246,6 @@ impl Feedback {
         };
         let mut control = self.control.lock();
         match message {
-            Message::Silent { path } => self.silent = Some(path),
             Message::Mark { number } => self.arrivals.on_mark(now, number, arrived),
             Message::Arrived { number, time } => {
                 control.marks.arrived(number, Time::from_nanos(time));

@@ -9,7 +9,7 @@
 use super::Paths;
 use noq_proto::{Connection, Transmit};
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use whimbrel_cc::path_scheduler::{PathView, Scheduler};
 use whimbrel_units::Bytes;
 
@@ -22,14 +22,24 @@ pub(super) struct Backlog {
     /// Bytes that the application wrote, in all and when nothing waited.
     written: u64,
     written_then: u64,
+    /// Something was written since the connection last had its turn, and when that was before.
+    has_news: bool,
+    written_at: Option<Instant>,
     /// Bytes of the application that were sent and not declared lost when nothing waited.
     sent_then: u64,
+    /// Bytes that closed paths brought.
+    ended: u64,
 }
 
 impl Backlog {
     fn waiting(&self, sent: u64) -> Bytes {
         let written = self.written - self.written_then;
         Bytes::new(written.saturating_sub(sent.saturating_sub(self.sent_then)))
+    }
+
+    /// A path has ended that brought so many bytes.
+    pub fn on_end(&mut self, brought: u64) {
+        self.ended += brought;
     }
 
     fn nothing_waits(&mut self, sent: u64) {
@@ -41,6 +51,20 @@ impl Paths {
     /// The application wrote so many bytes.
     pub fn on_written(&mut self, bytes: usize) {
         self.backlog.written += bytes as u64;
+        self.backlog.has_news = true;
+    }
+
+    /// Whether the application has written something within the last `span`.
+    pub(super) fn has_written(&self, now: Instant, span: Duration) -> bool {
+        let at = self.backlog.written_at;
+        self.backlog.has_news || at.is_some_and(|at| now < at + span)
+    }
+
+    /// Takes note of the time of what was written.
+    pub(super) fn date_writes(&mut self, now: Instant) {
+        if std::mem::take(&mut self.backlog.has_news) {
+            self.backlog.written_at = Some(now);
+        }
     }
 
     /// Makes what leaves next, and says over which link.
@@ -98,8 +122,10 @@ impl Paths {
         if full.is_empty() {
             let sent = self.sent();
             self.backlog.nothing_waits(sent);
+            self.dry_since.get_or_insert(now);
         } else {
             self.busy = Some(now);
+            self.dry_since = None;
         }
         None
     }
@@ -129,23 +155,20 @@ impl Paths {
     }
 
     /// The link over which a datagram leaves that noq has just made.
-    fn departed(&mut self, transmit: &Transmit) -> usize {
+    fn departed(&self, transmit: &Transmit) -> usize {
         let mut departed = None;
-        for (index, path) in self.open.iter().enumerate() {
-            if let Some(number) = path.control.lock().lane.left.take() {
-                departed = Some((index, number));
+        for path in &self.open {
+            if std::mem::take(&mut path.control.lock().lane.left) {
+                departed = Some(path.link);
             }
         }
-        match departed {
-            Some((index, number)) => self.link_of(index, number),
+        departed.unwrap_or_else(|| {
             // A probe of an address, or an answer to one.
-            None => {
-                let source = transmit.src_ip.map(|ip| ip.to_canonical());
-                let from = |path: &&super::Path| source.is_some() && path.local == source;
-                let path = self.open.iter().find(from).or_else(|| self.open.first());
-                path.map_or(0, |path| path.link)
-            }
-        }
+            let source = transmit.src_ip.map(|ip| ip.to_canonical());
+            let from = |path: &&super::Path| source.is_some() && path.local == source;
+            let path = self.open.iter().find(from).or_else(|| self.open.first());
+            path.map_or(0, |path| path.link)
+        })
     }
 
     fn sent(&self) -> u64 {
@@ -156,7 +179,7 @@ impl Paths {
                 .data_sent
                 .saturating_sub(control.lane.data_lost)
         };
-        self.open.iter().map(lane).sum()
+        self.backlog.ended + self.open.iter().map(lane).sum::<u64>()
     }
 
     fn waiting(&self) -> Bytes {

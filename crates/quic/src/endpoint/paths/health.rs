@@ -1,36 +1,48 @@
-//! Paths that fall silent.
+//! Paths that fall silent, and paths that are given up.
 //!
 //! A path is silent when data is in flight on it and nothing has been acknowledged for a probe
 //! timeout (RFC 9002 section 6.2.1), without the back-off and at least [`AT_LEAST`], while another
-//! path lives. Then
+//! path lives. New data then leaves over the others, the peer is told that the path is a backup, and
+//! it is probed. It carries data again when a packet of it is acknowledged: a fade costs its length.
 //!
-//! 1. new data leaves over the others, and the peer is told that the path is a backup;
-//! 2. what is in flight on it leaves again over the others. noq does so when a later packet of the
-//!    same path is acknowledged, so one takes a **detour** over the link of another path: QUIC lets
-//!    a path move to another address at any time (RFC 9000 section 9). Its acknowledgment comes one
-//!    round trip of the living path later. Closing the path instead would take three of its PTOs
-//!    more;
-//! 3. it is probed over its own link, and carries data again when a probe is acknowledged.
+//! noq sends what is in flight on a path again when a later packet of the same path is acknowledged,
+//! or when the path is closed and forgotten. So a path is **given up**, which closes it, when another
+//! one would bring its data sooner:
 //!
-//! Only a client can take a detour: a server has one address. It asks for it, in a DATAGRAM frame
-//! over the living path ([`Message::Silent`](crate::feedback)).
+//! * it has been silent for [`FADE`]; or it is silent and either nothing else waits to be sent, as at
+//!   the end of a transfer, or the application needs its data in order, as that of a pipe: then
+//!   everything waits for what is in flight there;
+//! * it is not silent, but nothing else waits, and a faster path that is idle can carry all that is
+//!   in flight on this one before the acknowledgment of it comes back.
+//!
+//! noq forgets a closed path three probe timeouts after the peer has confirmed the end, in case
+//! packets of it are still under way (RFC 10069). Here the peer's word is the reason to send again
+//! at once: the connection's timers up to this one are fired early ([`Paths::forget_closed`]).
+//! Packets that arrive later for a forgotten path are ignored by both ends.
+//!
+//! The client opens another path over the same link, again and again until the peer answers.
 
-use super::{Path, Paths};
-use noq_proto::{Connection, PathId};
+use super::{Former, Path, Paths};
+use noq_proto::Connection;
 use std::time::{Duration, Instant};
+use whimbrel_units::Bytes;
 
 /// A shorter silence means nothing: threads and timers of two hosts.
 const AT_LEAST: Duration = Duration::from_millis(100);
 /// How long a peer may hold back an acknowledgment (RFC 9000 section 18.2, default).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 /// Time between two probes of a silent path, at least.
-const PROBE: Duration = Duration::from_millis(250);
-/// After so long, probes are four times as rare.
-const LONG: Duration = Duration::from_secs(10);
-/// Time between two packets that take a detour, at least.
-const DETOUR: Duration = Duration::from_millis(100);
+const PROBE: Duration = Duration::from_millis(100);
+/// A path that has been silent for so long is given up although other data waits.
+const FADE: Duration = Duration::from_secs(2);
 /// A path on which something arrived within this time lives.
 const RECENT: Duration = Duration::from_millis(50);
+/// A path that is slow, not silent, is given up only if that gains so much.
+const GAIN: Duration = Duration::from_millis(20);
+/// Nothing waits only if that is so for so long: an application may need a moment to write more.
+const DRY: Duration = Duration::from_millis(20);
+/// No timer further ahead is fired early.
+const AHEAD: Duration = Duration::from_secs(5);
 
 /// How a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +52,7 @@ pub(super) enum Health {
     /// Nothing comes back.
     Silent {
         since: Instant,
-        /// What was in flight on it is on its way over other paths.
-        rescued: bool,
-        /// When it is tested next.
+        /// When it is probed next.
         next: Instant,
     },
 }
@@ -51,74 +61,55 @@ impl Health {
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Good)
     }
-
-    /// Packets of the path leave over the link of another one.
-    fn takes_detour(&self) -> bool {
-        matches!(self, Self::Silent { rescued: false, .. })
-    }
 }
 
 impl Path {
-    /// How long the path may be silent.
-    fn patience(&self) -> Duration {
+    fn srtt(&self) -> Duration {
+        self.view().srtt.into()
+    }
+
+    /// The probe timeout, without the back-off.
+    fn probe_timeout(&self) -> Duration {
         let view = self.view();
         if view.srtt.is_zero() {
             return Duration::from_secs(1);
         }
         let deviation = Duration::from(view.rttvar) * 4;
-        let pto = Duration::from(view.srtt) + deviation.max(Duration::from_millis(10)) + ACK_DELAY;
-        pto.max(AT_LEAST)
+        Duration::from(view.srtt) + deviation.max(Duration::from_millis(10)) + ACK_DELAY
     }
 
     /// When the path counts as silent.
     fn silent_at(&self) -> Option<Instant> {
         let unanswered = self.control.lock().lane.unanswered?;
-        Some(unanswered + self.patience())
+        Some(unanswered + self.probe_timeout().max(AT_LEAST))
     }
 
     /// Whether another path can rely on this one: something has just come back, or nothing is in
-    /// flight. That it is not silent yet says nothing: if the path that carries all
-    /// acknowledgments dies, all fall silent at the same time.
+    /// flight. That it is not silent yet says nothing: if the path that carries all acknowledgments
+    /// dies, all fall silent at the same time.
     fn lives(&self, now: Instant) -> bool {
         let (heard, unanswered) = {
             let lane = &self.control.lock().lane;
             (lane.heard, lane.unanswered)
         };
-        let recent = RECENT.max(Duration::from(self.view().srtt) / 4);
+        let recent = RECENT.max(self.srtt() / 4);
         let proof = heard.max(self.arrived).is_some_and(|at| now < at + recent);
         self.is_usable() && (proof || unanswered.is_none())
     }
 
-    fn begin_silence(&mut self, now: Instant) {
-        self.health = Health::Silent {
-            since: now,
-            rescued: false,
-            next: now,
-        };
-        let lane = &mut self.control.lock().lane;
-        (lane.detour, lane.heard_by_detour) = (None, None);
+    /// A packet of the path was acknowledged after `since`.
+    fn is_back(&self, since: Instant) -> bool {
+        let heard = self.control.lock().lane.heard;
+        heard.is_some_and(|at| at > since)
+    }
+
+    /// How long noq keeps it after the peer has confirmed its end, about: three probe timeouts.
+    pub(super) fn drain_time(&self) -> Duration {
+        (self.probe_timeout() * 4).min(AHEAD)
     }
 }
 
 impl Paths {
-    /// The peer says that what it sends over a path does not arrive.
-    pub fn on_silent(&mut self, now: Instant, number: u32) {
-        let lives = |path: &Path| path.number != number && path.lives(now);
-        if !self.open.iter().any(lives) {
-            return;
-        }
-        let Some(path) = self.open.iter_mut().find(|path| path.number == number) else {
-            return;
-        };
-        let recent = |at: Option<Instant>| at.is_some_and(|at| now < at + RECENT);
-        let heard = path.control.lock().lane.heard;
-        // What this end sends over it arrives, or something has just come: the peer's word is old.
-        if path.established && path.health.is_good() && !recent(path.arrived) && !recent(heard) {
-            path.begin_silence(now);
-            self.voice.on_change();
-        }
-    }
-
     /// When a path must be looked at.
     pub(super) fn next_health(&self) -> Option<Instant> {
         if self.open.len() < 2 {
@@ -129,137 +120,142 @@ impl Paths {
             Health::Good => None,
             Health::Silent { next, .. } => Some(next),
         };
-        let next = self.open.iter().filter_map(at).min();
+        let mut next = self.open.iter().filter_map(at).min()?;
+        if let Some(dry) = self.dry_since {
+            next = next.min(dry + DRY);
+        }
         // If all are silent, none is worse than another: they are looked at again a little later.
-        next.max(self.looked.map(|looked| looked + Duration::from_millis(5)))
-            .filter(|_| next.is_some())
+        let looked = self.looked.map(|looked| looked + Duration::from_millis(5));
+        Some(looked.map_or(next, |looked| next.max(looked)))
     }
 
-    /// Notices silence, tests silent paths, and ends a silence.
+    /// Notices silence, probes silent paths, ends a silence, and gives paths up.
     pub(super) fn watch_health(&mut self, now: Instant, proto: &mut Connection) {
+        self.forget_closed(now, proto);
         if self.open.len() < 2 {
             return;
         }
-        if self.next_health().is_none_or(|at| at > now) && !self.heard_again() {
-            return;
-        }
-        self.looked = Some(now);
-        for index in 0..self.open.len() {
-            let lives = |other: usize| other != index && self.open[other].lives(now);
-            let another_lives = (0..self.open.len()).any(lives);
-            // If all others are silent, none is better than another: each is tested over its link.
-            let others = self
-                .open
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != index);
-            let is_last = others.clone().any(|(_, other)| other.established)
-                && others.clone().all(|(_, other)| !other.is_usable());
-            match self.open[index].health {
-                Health::Good => {
-                    let path = &mut self.open[index];
-                    let silent = path.silent_at().is_some_and(|at| at <= now);
-                    if path.established && silent && (another_lives || is_last) {
-                        path.begin_silence(now);
-                        self.voice.on_change();
-                        self.test(now, proto, index);
-                    }
-                }
-                Health::Silent { since, .. } if self.is_back(index, since, proto) => {
-                    let path = &mut self.open[index];
-                    path.health = Health::Good;
-                    let lane = &mut path.control.lock().lane;
-                    lane.unanswered = lane.unanswered.map(|_| now);
-                    self.voice.on_change();
-                }
-                Health::Silent { next, .. } => {
-                    self.note_rescue(index);
-                    if next <= now {
-                        self.test(now, proto, index);
-                    }
-                }
+        let is_due = self.next_health().is_some_and(|at| at <= now);
+        let heard_again = self.open.iter().any(|path| match path.health {
+            Health::Good => false,
+            Health::Silent { since, .. } => path.is_back(since),
+        });
+        if is_due || heard_again {
+            self.looked = Some(now);
+            for index in 0..self.open.len() {
+                self.watch_path(now, proto, index);
             }
+        }
+        if let Some(index) = (0..self.open.len()).find(|index| self.is_hopeless(now, *index)) {
+            let id = self.open[index].id;
+            self.close(now, proto, id);
         }
     }
 
-    /// A packet of a silent path was acknowledged.
-    fn heard_again(&self) -> bool {
-        self.open.iter().any(|path| match path.health {
-            Health::Good => false,
-            Health::Silent { since, rescued, .. } => {
-                let lane = &path.control.lock().lane;
-                let after = |at: Option<Instant>| at.is_some_and(|at| at > since);
-                after(lane.heard) || (!rescued && after(lane.heard_by_detour))
+    fn watch_path(&mut self, now: Instant, proto: &mut Connection, index: usize) {
+        let another_lives = self.another_lives(now, index);
+        let others = || self.open.iter().enumerate().filter(|(i, _)| *i != index);
+        // If all others are silent, this one is no better: each is probed.
+        let is_last = others().any(|(_, other)| other.established)
+            && others().all(|(_, other)| !other.is_usable());
+        let path = &mut self.open[index];
+        match path.health {
+            Health::Good => {
+                let silent = path.silent_at().is_some_and(|at| at <= now);
+                if path.established && silent && (another_lives || is_last) {
+                    path.health = Health::Silent {
+                        since: now,
+                        next: now,
+                    };
+                    path.probe(now, proto);
+                    self.voice.on_change();
+                }
             }
+            Health::Silent { since, .. } if path.is_back(since) => {
+                path.health = Health::Good;
+                let lane = &mut path.control.lock().lane;
+                lane.unanswered = lane.unanswered.map(|_| now);
+                self.voice.on_change();
+            }
+            Health::Silent { next, .. } if next <= now => path.probe(now, proto),
+            Health::Silent { .. } => {}
+        }
+    }
+
+    fn another_lives(&self, now: Instant, index: usize) -> bool {
+        let mut others = self.open.iter().enumerate().filter(|(i, _)| *i != index);
+        others.any(|(_, other)| other.lives(now))
+    }
+
+    /// Whether another path would bring what is in flight on this one sooner.
+    fn is_hopeless(&self, now: Instant, index: usize) -> bool {
+        let path = &self.open[index];
+        if !path.established || !self.another_lives(now, index) {
+            return false;
+        }
+        // A receiver has nothing in flight that anybody waits for.
+        let waits = path.control.lock().lane.data_in_flight > 0 || self.has_written(now, FADE);
+        let is_dry = waits && self.dry_since.is_some_and(|since| now >= since + DRY);
+        match path.health {
+            Health::Silent { since, .. } => is_dry || self.in_order || now >= since + FADE,
+            Health::Good => is_dry && self.can_overtake(now, path),
+        }
+    }
+
+    /// Whether a faster path that has nothing in flight would carry all that is in flight on `path`
+    /// before its acknowledgment comes back.
+    fn can_overtake(&self, now: Instant, path: &Path) -> bool {
+        let (in_flight, last_sent) = {
+            let lane = &path.control.lock().lane;
+            (lane.in_flight, lane.last_sent)
+        };
+        let Some(last_sent) = last_sent.filter(|_| in_flight > 0) else {
+            return false;
+        };
+        let kept = (last_sent + path.srtt()).saturating_duration_since(now);
+        let faster = self.open.iter().filter(|other| {
+            let idle = other.control.lock().lane.unanswered.is_none();
+            other.id != path.id && other.is_usable() && idle
+        });
+        faster.filter(|other| !other.srtt().is_zero()).any(|other| {
+            let transfer: Duration = other.view().rate.time_for(Bytes::new(in_flight)).into();
+            // One round trip until the peer has confirmed the end, another for the data.
+            transfer.saturating_add(2 * other.srtt() + GAIN) < kept
         })
     }
 
-    /// A packet that went over the path's own link was acknowledged.
-    fn is_back(&self, index: usize, since: Instant, proto: &Connection) -> bool {
-        let path = &self.open[index];
-        let heard = path.control.lock().lane.heard;
-        let remote = |id: PathId| proto.network_path(id).ok().map(|path| path.remote());
-        // While a client takes a detour, its server sees two paths from one address.
-        let mut others = self.open.iter().filter(|other| other.id != path.id);
-        let is_shadow = proto.side().is_server()
-            && others.any(|other| other.established && remote(other.id) == remote(path.id));
-        heard.is_some_and(|at| at > since) && !is_shadow
-    }
-
-    fn note_rescue(&mut self, index: usize) {
-        let path = &mut self.open[index];
-        let by_detour = path.control.lock().lane.heard_by_detour;
-        if let Health::Silent { since, rescued, .. } = &mut path.health
-            && by_detour.is_some_and(|at| at >= *since)
-        {
-            *rescued = true;
+    /// Lets noq forget closed paths whose end the peer has confirmed, so that it sends their data
+    /// again.
+    fn forget_closed(&mut self, now: Instant, proto: &mut Connection) {
+        if self.former.iter().all(|former| former.discarded) || proto.is_closed() {
+            return;
+        }
+        let confirmed = proto.stats().frame_rx.path_abandon;
+        if std::mem::replace(&mut self.confirmed, confirmed) == confirmed {
+            return;
+        }
+        for Former { id, drain, .. } in self.former.iter().filter(|former| !former.discarded) {
+            let until = now + *drain;
+            while proto.path_stats(*id).is_some()
+                && let Some(at) = proto.poll_timeout()
+                && at <= until
+            {
+                proto.handle_timeout(at.max(now));
+            }
         }
     }
+}
 
-    /// Sends one packet over a silent path, or over its detour.
-    fn test(&mut self, now: Instant, proto: &mut Connection, index: usize) {
-        let living = self.open.iter().filter(|path| path.is_usable());
-        let living = living.map(|path| Duration::from(path.view().srtt)).min();
-        let path = &mut self.open[index];
-        let srtt = Duration::from(path.view().srtt);
-        let (id, number) = (path.id, path.number);
-        let Health::Silent {
-            since,
-            rescued,
-            ref mut next,
-        } = path.health
-        else {
+impl Path {
+    /// Sends one packet over a silent path.
+    fn probe(&mut self, now: Instant, proto: &mut Connection) {
+        let Health::Silent { since, next } = &mut self.health else {
             return;
         };
-        let pause = match rescued {
-            false => DETOUR.max(living.unwrap_or_default() * 3 / 2),
-            true if now > since + LONG => 4 * PROBE.max(srtt),
-            true => PROBE.max(srtt),
-        };
+        // As rare as it has been silent.
+        let pause = PROBE.max(now.saturating_duration_since(*since) / 4);
         *next = now + pause;
-        path.control.lock().one_more = true;
-        proto.ping_path(id).ok();
-        if proto.side().is_server() {
-            self.ask_for_detour = Some(number);
-        }
-    }
-
-    /// The link over which a packet of a path leaves.
-    pub(super) fn link_of(&mut self, index: usize, number: u64) -> usize {
-        let path = &self.open[index];
-        if !path.health.takes_detour() {
-            return path.link;
-        }
-        let living = self.open.iter().filter(|path| path.is_usable());
-        let living = living.min_by_key(|path| path.view().srtt);
-        match living {
-            Some(living) => {
-                let lane = &mut path.control.lock().lane;
-                let first = lane.detour.map_or(number, |(first, _)| first);
-                lane.detour = Some((first, number));
-                living.link
-            }
-            None => path.link,
-        }
+        self.control.lock().one_more = true;
+        proto.ping_path(self.id).ok();
     }
 }

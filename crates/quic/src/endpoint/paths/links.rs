@@ -1,4 +1,8 @@
 //! The client's links, and the path over each.
+//!
+//! A path that the peer does not answer on stays as it is: noq repeats its challenge, at least every
+//! two seconds. A server that has never heard of a path would not confirm its end, and grants a new
+//! path only for one that has ended.
 
 use super::{Path, Paths, control_of};
 use noq_proto::{Connection, FourTuple, PathId, PathStatus, VarInt};
@@ -7,11 +11,6 @@ use std::time::{Duration, Instant};
 
 /// Time between two attempts to open a path: the peer has not issued connection IDs yet.
 const RETRY: Duration = Duration::from_millis(20);
-/// Time between two attempts after one that the peer did not answer.
-const RETRY_SILENT: Duration = Duration::from_secs(1);
-/// A path that the peer has not answered on for so long is opened again: its challenges have become
-/// rare.
-const UNANSWERED: Duration = Duration::from_secs(3);
 
 /// A link of the client's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +45,15 @@ impl Paths {
         self.links.not_before.resize(links.len(), None);
         for (number, link) in links.iter().enumerate() {
             let present = self.open.iter().find(|path| path.link == number);
-            let present = present.map(|path| (path.id, path.local, path.established, path.opened));
+            let present = present.map(|path| (path.id, path.local, path.established));
             match (present, link.local) {
                 (Some((id, ..)), None) => self.close(now, proto, id),
-                (Some((id, local, established, opened)), Some(address)) => {
-                    let moved = local.is_some_and(|local| local != address) && !established;
-                    let stale = !established && now >= opened + UNANSWERED;
-                    if moved || stale {
+                (Some((id, local, established)), Some(address)) => {
+                    // The kernel sends from the new address: an open path moves (RFC 9000 section
+                    // 9), one that is being opened begins anew.
+                    if !established && local.is_some_and(|local| local != address) {
                         self.close(now, proto, id);
-                        self.links.not_before[number] = Some(now + RETRY_SILENT);
-                    } else if !established {
-                        self.wake_at(opened + UNANSWERED);
+                        self.links.not_before[number] = Some(now + RETRY);
                     }
                 }
                 (None, Some(address)) => self.open_over(now, proto, number, address),
@@ -79,15 +76,16 @@ impl Paths {
             return;
         };
         let tuple = FourTuple::new(remote, Some(address));
-        match proto.open_path(tuple, PathStatus::Available, now) {
+        // noq may take it for validated before the peer has answered, so nothing else may leave.
+        match proto.open_path(tuple, PathStatus::Backup, now) {
             Ok(id) => {
                 if let Some(control) = control_of(proto, id) {
-                    let mut path = Path::new(id, link, control, now);
+                    let mut path = Path::new(id, link, control);
                     (path.remote, path.local) = (remote, Some(address));
+                    path.status = PathStatus::Backup;
                     self.open.push(path);
                     self.built = self.several.built();
                 }
-                self.wake_at(now + UNANSWERED);
             }
             Err(_) => {
                 self.links.not_before[link] = Some(now + RETRY);
@@ -97,7 +95,7 @@ impl Paths {
     }
 
     /// Closes a path, unless it is the last.
-    fn close(&mut self, now: Instant, proto: &mut Connection, id: PathId) {
+    pub(super) fn close(&mut self, now: Instant, proto: &mut Connection, id: PathId) {
         proto.close_path(now, id, VarInt::from_u32(0)).ok();
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | this file | which paths there are, and what is reported of them |
 //! | `choice` | which path sends the next packet |
-//! | `health` | paths that fall silent: what is in flight there leaves again over another |
+//! | `health` | paths that fall silent, and those that are given up |
 //! | `voice` | the path on which acknowledgments leave |
 //! | `links` | the client's links, and the path over each |
 //!
@@ -16,8 +16,8 @@
 //! by itself.
 //!
 //! **What is decided here**, with noq's own means: the path of each packet by closing the windows of
-//! the others ([`lane`](crate::lane)), that of acknowledgments by the status, and when data of a
-//! dead path is sent again by letting a packet of it take a detour.
+//! the others ([`lane`](crate::lane)), that of acknowledgments by the status, and when the data of a
+//! dead path is sent again by closing it.
 
 mod choice;
 mod health;
@@ -95,8 +95,12 @@ pub(super) struct Paths {
     links: links::Links,
     /// When the health of paths was last looked at.
     looked: Option<Instant>,
-    /// A server's path that has fallen silent: the client is to be asked for a detour.
-    ask_for_detour: Option<u32>,
+    /// Since when nothing has waited to be sent.
+    dry_since: Option<Instant>,
+    /// The application needs what it sends in order.
+    pub in_order: bool,
+    /// PATH_ABANDON frames of the peer that were counted.
+    confirmed: u64,
     /// How many paths the peer may still close, and when one more was last granted.
     closings: (u32, Instant),
 }
@@ -112,7 +116,6 @@ struct Path {
     local: Option<IpAddr>,
     /// The peer has answered on it.
     established: bool,
-    opened: Instant,
     /// When a packet of the peer last arrived from its address, or over its link.
     arrived: Option<Instant>,
     health: Health,
@@ -123,12 +126,14 @@ struct Path {
 struct Former {
     id: PathId,
     report: PathReport,
+    /// How long noq keeps it after the peer has confirmed the end, at most.
+    drain: Duration,
     /// noq has forgotten it, and the counts are final.
     discarded: bool,
 }
 
 impl Path {
-    fn new(id: PathId, link: usize, control: Control, now: Instant) -> Self {
+    fn new(id: PathId, link: usize, control: Control) -> Self {
         Self {
             id,
             // noq shows it and does not tell it.
@@ -138,7 +143,6 @@ impl Path {
             remote: SocketAddr::from(([0; 4], 0)),
             local: None,
             established: false,
-            opened: now,
             arrived: None,
             health: Health::Good,
             status: PathStatus::Available,
@@ -203,7 +207,7 @@ impl Paths {
     /// The paths of a connection whose handshake is over, on its first path.
     pub fn new(proto: &Connection, several: Several, now: Instant) -> Option<Self> {
         let control = control_of(proto, PathId::ZERO)?;
-        let mut first = Path::new(PathId::ZERO, 0, control, now);
+        let mut first = Path::new(PathId::ZERO, 0, control);
         first.established = true;
         first.look_up(proto);
         several.switch_on();
@@ -218,7 +222,9 @@ impl Paths {
             voice: voice::Voice::default(),
             links: links::Links::default(),
             looked: None,
-            ask_for_detour: None,
+            dry_since: None,
+            in_order: false,
+            confirmed: 0,
             closings: (CLOSINGS, now),
         })
     }
@@ -233,7 +239,7 @@ impl Paths {
         proto: &mut Connection,
         event: PathEvent,
     ) -> Result<(), TooManyPaths> {
-        self.look_up(proto, now);
+        self.look_up(proto);
         match event {
             PathEvent::Established { id, .. } => {
                 if let Some(path) = self.open.iter_mut().find(|path| path.id == id) {
@@ -241,6 +247,8 @@ impl Paths {
                     path.look_up(proto);
                     path.arrived = Some(now);
                 }
+                // Its RTT must be known even if nothing else leaves over it.
+                proto.ping_path(id).ok();
                 self.voice.on_change();
             }
             PathEvent::Abandoned { id, reason, .. } => {
@@ -282,13 +290,18 @@ impl Paths {
         self.voice.on_change();
         let mut report = path.report(proto.path_stats(id));
         report.condition = PathCondition::Closed;
-        path.control.lock().lane.closed = false;
+        {
+            let lane = &mut path.control.lock().lane;
+            lane.closed = false;
+            self.backlog.on_end(lane.brought());
+        }
         if self.former.len() == MAX_FORMER {
             self.former.remove(0);
         }
         self.former.push(Former {
             id,
             report,
+            drain: path.drain_time(),
             discarded: false,
         });
     }
@@ -311,17 +324,13 @@ impl Paths {
 
     /// Does what is due: finds new paths, opens those of new links, notices silence.
     pub fn attend(&mut self, now: Instant, proto: &mut Connection, links: &[Link]) {
-        self.look_up(proto, now);
+        self.look_up(proto);
+        self.date_writes(now);
         if proto.side().is_client() {
             self.follow_links(now, proto, links);
         }
         self.watch_health(now, proto);
         self.set_status(now, proto);
-    }
-
-    /// A path of which the client is to be told that it is silent.
-    pub fn take_question(&mut self) -> Option<u32> {
-        self.ask_for_detour.take()
     }
 
     /// When [`Self::attend`] must be called.
@@ -333,7 +342,7 @@ impl Paths {
     }
 
     /// Finds the controllers of paths that the peer opened, or that have moved.
-    fn look_up(&mut self, proto: &Connection, now: Instant) {
+    fn look_up(&mut self, proto: &Connection) {
         let built = self.several.built();
         if std::mem::replace(&mut self.built, built) == built {
             return;
@@ -354,7 +363,7 @@ impl Paths {
                     path.look_up(proto);
                 }
                 None => {
-                    let mut path = Path::new(id, 0, control, now);
+                    let mut path = Path::new(id, 0, control);
                     path.look_up(proto);
                     self.open.push(path);
                 }

@@ -63,10 +63,8 @@ impl Paths {
             return;
         }
         let busy = self.is_busy(now);
-        let all = self
-            .open
-            .iter()
-            .all(|path| path.status == PathStatus::Available);
+        let mut usable = self.open.iter().filter(|path| path.is_usable());
+        let all = usable.all(|path| path.status == PathStatus::Available);
         let due = self.voice.looked.is_none_or(|looked| now >= looked + LOOK);
         let just_busy = busy && !all;
         if !due && !just_busy && !std::mem::take(&mut self.voice.changed) {
@@ -77,10 +75,10 @@ impl Paths {
         }
         self.voice.looked = Some(now);
         self.choose_voice(now);
-        for path in &mut self.open {
+        for path in self.open.iter_mut().filter(|path| path.established) {
             let is_voice = self.voice.path == Some(path.id);
-            let usable = path.is_usable() || !path.established;
-            let status = match usable && (busy || is_voice || !path.established) {
+            let carries = path.is_usable() && busy;
+            let status = match carries || is_voice {
                 true => PathStatus::Available,
                 false => PathStatus::Backup,
             };
@@ -97,23 +95,29 @@ impl Paths {
             |path: &Path| path.arrived.is_none_or(|at| now >= at + QUIET) && any_speaks(path.id);
         let key = |path: &&Path| {
             let srtt = path.view().srtt;
-            (quiet(path), srtt.is_zero(), srtt, path.id)
+            (
+                quiet(path),
+                !path.is_usable(),
+                srtt.is_zero(),
+                srtt,
+                path.id,
+            )
         };
-        let usable = self.open.iter().filter(|path| path.is_usable());
-        let Some(best) = usable.min_by_key(key) else {
+        // If all are silent, the one on which something arrives is still the best.
+        let established = self.open.iter().filter(|path| path.established);
+        let Some(best) = established.min_by_key(key) else {
             return;
         };
-        let best = (best.id, best.view().srtt);
-        let present = (self.open.iter())
-            .find(|path| Some(path.id) == self.voice.path)
-            .filter(|path| path.is_usable() && !quiet(path));
+        let present = self.open.iter().find(|p| Some(p.id) == self.voice.path);
         let stay = present.is_some_and(|present| {
+            let as_good = !quiet(present) && (present.is_usable() || !best.is_usable());
             let is_new = self.voice.since.is_some_and(|since| now < since + STAY);
             // A fifth faster, or it is not worth two frames.
-            is_new || best.1 * 5 > present.view().srtt * 4
+            as_good && (is_new || best.view().srtt * 5 > present.view().srtt * 4)
         });
-        if !stay && self.voice.path != Some(best.0) {
-            (self.voice.path, self.voice.since) = (Some(best.0), Some(now));
+        let best = best.id;
+        if !stay && self.voice.path != Some(best) {
+            (self.voice.path, self.voice.since) = (Some(best), Some(now));
         }
     }
 }
