@@ -8,6 +8,7 @@ mod demo;
 mod errors;
 mod formats;
 mod hunt;
+mod json_page;
 mod judge;
 mod kills;
 mod link;

@@ -7,7 +7,6 @@ use super::record::Note;
 use crate::network::{Recovery, SsthreshFrom};
 use crate::outcome::{LossEpisode, Truth};
 use crate::packet::Packet;
-use std::cmp::Reverse;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::{Loss, LostPacket, Signal, Timeout, Verdict};
 use whimbrel_net::DropCause;
@@ -43,7 +42,7 @@ impl Sender {
     pub(super) fn mark_lost(&mut self, now: Time, seg: u32) -> bool {
         let new = self.board.mark_lost(seg);
         if new {
-            self.lost_queue.push(Reverse(seg));
+            self.lost_queue.add(seg);
             self.report_lost(now, seg);
         }
         new

@@ -12,6 +12,7 @@ mod acks;
 mod contract_tests;
 mod delivery;
 mod losses;
+mod lost_queue;
 mod marks;
 mod nacks;
 mod newreno;
@@ -32,6 +33,7 @@ use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
 use losses::Eifel;
+use lost_queue::LostQueue;
 use marks::Marks;
 use nacks::Nacks;
 use newreno::DuplicateAcks;
@@ -42,8 +44,6 @@ pub(crate) use record::Note;
 use record::Record;
 use sack::SackJudge;
 use scoreboard::Scoreboard;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use subflow::Subflow;
 pub(crate) use subflow::{Departed, Mapping};
 use whimbrel_cc::connection::{LossEpisodes, RecoveryStage};
@@ -99,7 +99,7 @@ pub(crate) struct Sender {
     /// State of a subflow of a multipath connection.
     subflow: Option<Box<Subflow>>,
     /// Segments marked lost, lowest first. Entries may be stale and are checked when taken.
-    lost_queue: BinaryHeap<Reverse<u32>>,
+    lost_queue: LostQueue,
     /// Whether the last reduction may still turn out to be spurious.
     eifel: Eifel,
     duplicates: DuplicateAcks,
@@ -161,7 +161,7 @@ impl Sender {
                 settings.recovery == Recovery::Rack && settings.tail_loss_probe,
                 delayed,
             ),
-            lost_queue: BinaryHeap::new(),
+            lost_queue: LostQueue::default(),
             total,
             last_payload,
             mss: mss.get() as u32,

@@ -5,7 +5,6 @@ use super::segment::{Again, Segment};
 use super::{Sender, Sending, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;
-use std::cmp::Reverse;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_units::{Bytes, Time};
 
@@ -193,11 +192,11 @@ impl Sender {
     /// The lowest lost segment. Stale entries are removed.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
-        while let Some(Reverse(seg)) = self.lost_queue.peek().copied() {
+        while let Some(seg) = self.lost_queue.first() {
             if self.board.holds(seg) && self.board.get(seg).lost {
                 return Some(seg);
             }
-            self.lost_queue.pop();
+            self.lost_queue.remove_first();
         }
         None
     }
