@@ -9,3 +9,16 @@ pub const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// The netmask of the /30 network that contains both.
 pub(crate) const MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 252);
+
+/// The most interfaces of the near end.
+pub const MAX_INTERFACES: usize = 8;
+
+/// The addresses of interface `number` at both ends, near and far. The first has [`NEAR`] and
+/// [`FAR`].
+pub(crate) fn of_interface(number: usize) -> [Ipv4Addr; 2] {
+    let third = u8::try_from(number).unwrap_or(u8::MAX);
+    [NEAR, FAR].map(|first| {
+        let [a, b, _, d] = first.octets();
+        Ipv4Addr::new(a, b, third, d)
+    })
+}

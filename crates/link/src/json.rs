@@ -8,13 +8,25 @@ use whimbrel_units::Duration;
 impl Report {
     /// The object that `whimbrel link --json` writes.
     pub fn json(&self) -> Value {
-        json!({
+        let more: Vec<_> = (self.more.iter())
+            .map(|[forward, backward]| {
+                json!({
+                    "forward": direction(forward, self.elapsed),
+                    "backward": direction(backward, self.elapsed),
+                })
+            })
+            .collect();
+        let mut value = json!({
             "status": self.status,
             "elapsed_s": self.elapsed.as_secs_f64(),
             "forward": direction(&self.forward, self.elapsed),
             "backward": direction(&self.backward, self.elapsed),
             "notes": self.notes,
-        })
+        });
+        if !more.is_empty() {
+            value["more"] = more.into();
+        }
+        value
     }
 }
 

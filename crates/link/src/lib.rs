@@ -10,6 +10,10 @@
 //! packet's header (RFC 3168). On Wi-Fi both directions use one [`whimbrel_net::Wifi`]. The host's
 //! own network is never touched.
 //!
+//! The ends may have several interfaces, `whimbrel0`, `whimbrel1`, ..., each with a path of its own.
+//! The far end has one address for all of them: a program that binds to an interface reaches it
+//! there.
+//!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names
 //! and are held by open files alone; the commands run in a PID namespace, whose processes the
 //! kernel kills when the emulator dies. One thing takes longer: a connection that its process left
@@ -17,6 +21,7 @@
 //! the emulator was killed.
 
 mod address;
+mod both_ways;
 mod bulk;
 mod capture;
 mod clock;
@@ -45,7 +50,7 @@ mod tun;
 mod waiting;
 mod wifi;
 
-pub use address::{FAR, NEAR};
+pub use address::{FAR, MAX_INTERFACES, NEAR};
 pub use capture::Capture;
 pub use error::LinkError;
 pub use interval_log::IntervalLog;

@@ -16,12 +16,12 @@ use std::os::fd::OwnedFd;
 /// kernel counts each segment's overhead too.
 const MAX_TCP_BUFFER: u32 = 256 << 20;
 
-/// One end: a namespace and the TUN device in it.
+/// One end: a namespace and the TUN devices in it.
 pub(crate) struct End {
     /// Keeps the namespace alive, and serves to enter it.
     pub namespace: File,
-    /// The path's side of the device.
-    pub tun: OwnedFd,
+    /// The paths' sides of the devices, by number.
+    pub tuns: Vec<OwnedFd>,
 }
 
 impl Drop for End {
@@ -47,29 +47,50 @@ pub(crate) struct Ends {
     pub notes: Vec<String>,
 }
 
-/// Makes both ends. Afterwards the calling thread is in its own network namespace if it has the
-/// right to return to it; otherwise (in a user namespace) it stays in the near one.
-pub(crate) fn make(congestion: Option<&str>, ecn: bool) -> Result<Ends, LinkError> {
+/// Makes both ends, connected by so many interfaces each. Afterwards the calling thread is in its own
+/// network namespace if it has the right to return to it; otherwise (in a user namespace) it stays in
+/// the near one.
+pub(crate) fn make(
+    interfaces: usize,
+    congestion: Option<&str>,
+    ecn: bool,
+) -> Result<Ends, LinkError> {
     let own = current()?;
     let mut notes = Vec::new();
-    let far = end(address::FAR, congestion, ecn, &mut notes)?;
-    let near = end(address::NEAR, congestion, ecn, &mut notes)?;
+    let addresses = |end: usize| {
+        let numbers = 0..interfaces.max(1);
+        numbers.map(move |number| address::of_interface(number)[end])
+    };
+    let far = end(addresses(1), congestion, ecn, &mut notes)?;
+    let near = end(addresses(0), congestion, ecn, &mut notes)?;
+    // The far end has one name and one address, whatever the interface.
+    for number in 1..interfaces {
+        tun::add_route(address::FAR, number)?;
+    }
     let _ = setns(&own, CloneFlags::CLONE_NEWNET);
     notes.dedup();
     Ok(Ends { near, far, notes })
 }
 
 fn end(
-    address: Ipv4Addr,
+    addresses: impl Iterator<Item = Ipv4Addr>,
     congestion: Option<&str>,
     ecn: bool,
     notes: &mut Vec<String>,
 ) -> Result<End, LinkError> {
     enter_new()?;
     let namespace = current()?;
-    let tun = tun::make(address)?;
+    // Packets to one interface may arrive over another (ip-sysctl.rst). Best effort: it is the
+    // kernel's own default.
+    for name in ["all", "default"] {
+        let _ = fs::write(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"), "0");
+    }
+    let mut tuns = Vec::new();
+    for (number, address) in addresses.enumerate() {
+        tuns.push(tun::make(number, address)?);
+    }
     set_tcp(congestion, ecn, notes)?;
-    Ok(End { namespace, tun })
+    Ok(End { namespace, tuns })
 }
 
 /// The thread's network namespace.
@@ -146,12 +167,12 @@ pub fn kernel_has(name: &str) -> bool {
     matches!(chosen, Ok(()) | Err(Errno::EPERM))
 }
 
-/// Number of packets that the kernel dropped because the emulator did not read them in time. The
-/// calling thread enters the namespace.
-pub(crate) fn missed(end: &End) -> Option<u64> {
+/// Number of packets that the kernel dropped at an interface because the emulator did not read them
+/// in time. The calling thread enters the namespace.
+pub(crate) fn missed(end: &End, interface: usize) -> Option<u64> {
     setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-    dropped_by(&table, tun::NAME)
+    dropped_by(&table, &tun::name(interface))
 }
 
 /// The column "transmit, drop" of `/proc/net/dev`: after 8 columns of received traffic come bytes,

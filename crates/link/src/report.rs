@@ -14,6 +14,8 @@ pub struct Report {
     pub forward: DirectionReport,
     /// From far to near.
     pub backward: DirectionReport,
+    /// The same of each further interface, from near to far and back.
+    pub more: Vec<[DirectionReport; 2]>,
     /// Notes for the user: settings that could not be made, a far command that failed.
     pub notes: Vec<String>,
 }

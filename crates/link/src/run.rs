@@ -1,18 +1,18 @@
 //! A run: namespaces, commands, the two directions, and the end.
 
+use crate::PathSpec;
+use crate::address::MAX_INTERFACES;
+use crate::both_ways::BothWays;
 use crate::clock::Clock;
-use crate::direction::{Carrier, Direction, Stop};
+use crate::direction::{Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
 use crate::job::Job;
-use crate::managed::Managed;
 use crate::namespace::{self, Ends};
 use crate::observer::{Observer, Observers};
 use crate::process::{status, threads};
 use crate::program::Program;
 use crate::report::{DirectionReport, Report};
-use crate::wifi::{Channel, Station};
-use crate::{MTU, PathSpec};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
@@ -24,21 +24,34 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use whimbrel_net::{Link, LinkSpec, Side};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Duration, Time};
 
 /// Optional settings of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// What runs in the far namespace. It starts first, has up to two seconds to open a socket, and
     /// gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
     pub far: Option<Program>,
     /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
+    /// Interfaces of each end, each with a path of its own: 1 to [`MAX_INTERFACES`].
+    pub interfaces: usize,
     /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
     /// These see each packet that the path drops or corrupts.
     pub observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            far: None,
+            congestion: None,
+            interfaces: 1,
+            ecn: false,
+            observers: Vec::new(),
+        }
+    }
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
@@ -83,7 +96,8 @@ impl Prepared {
         if threads != 1 {
             return Err(LinkError::Threads(threads));
         }
-        let ends = namespace::make(options.congestion.as_deref(), options.ecn)?;
+        let interfaces = options.interfaces.clamp(1, MAX_INTERFACES);
+        let ends = namespace::make(interfaces, options.congestion.as_deref(), options.ecn)?;
         let blocked = Blocked::new()?;
         let queue = SignalFd::with_flags(
             &init::signals(),
@@ -116,9 +130,25 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn run(mut self, spec: &PathSpec) -> Result<Report, LinkError> {
+    pub fn run(self, spec: &PathSpec) -> Result<Report, LinkError> {
+        self.run_all(std::slice::from_ref(spec))
+    }
+
+    /// The same, with a path for each interface. Observers see the first.
+    ///
+    /// # Errors
+    /// As [`run`]; also if there are not as many paths as [interfaces](Options::interfaces).
+    pub fn run_all(mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
+        if specs.len() != self.ends.near.tuns.len() {
+            let text = format!(
+                "{} paths for {} interfaces",
+                specs.len(),
+                self.ends.near.tuns.len()
+            );
+            return Err(LinkError::Failed(text));
+        }
         let observer = self.observer.as_ref().map(|all| all as _);
-        let mut report = emulate(spec, &self.ends, &mut self.init, &self.queue, observer)?;
+        let mut report = emulate(specs, &self.ends, &mut self.init, &self.queue, observer)?;
         self.init.listen_to_the_end();
         if let Some((status, why)) = self.init.failure.take() {
             return Err(LinkError::Command {
@@ -133,9 +163,9 @@ impl Prepared {
     }
 }
 
-/// Runs both directions until COMMAND has ended.
+/// Runs both directions of all paths until COMMAND has ended.
 fn emulate(
-    spec: &PathSpec,
+    specs: &[PathSpec],
     ends: &Ends,
     init: &mut Init,
     queue: &SignalFd,
@@ -143,95 +173,45 @@ fn emulate(
 ) -> Result<Report, LinkError> {
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
     let clock = Clock::start();
-    let (near, far) = (&ends.near.tun, &ends.far.tun);
-    // Different seeds: otherwise both directions would lose the same packets.
-    let seeds = [spec.seed, spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
-    let channel = spec
-        .wifi
-        .as_ref()
-        .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
-        .transpose()
-        .map_err(LinkError::os("making an event"))?;
-    if !spec.hops.is_empty() && spec.wifi.is_some() {
-        let text = "a path of several hops has no Wi-Fi channel";
-        return Err(LinkError::Failed(text.to_owned()));
+    let paths = specs.iter().map(BothWays::new);
+    let paths = paths.collect::<Result<Vec<_>, _>>()?;
+    let mut directions = Vec::new();
+    for (number, path) in paths.iter().enumerate() {
+        let observer = observer.filter(|_| number == 0);
+        directions.extend(path.directions(ends, number, clock, observer)?);
     }
-    // From near to far, and from far to near.
-    let forward_links: Vec<&LinkSpec> = [&spec.forward]
-        .into_iter()
-        .chain(spec.hops.iter().map(|hop| &hop[0]))
-        .collect();
-    let mut backward_links: Vec<&LinkSpec> = [&spec.backward]
-        .into_iter()
-        .chain(spec.hops.iter().map(|hop| &hop[1]))
-        .collect();
-    backward_links.reverse();
-    let later = |links: &[&LinkSpec], seed: u64| {
-        let numbered = (1u64..).zip(&links[1..]);
-        let of = |(hop, link): (u64, &&LinkSpec)| {
-            // Each hop has losses of its own.
-            let seed = seed ^ hop.wrapping_mul(0x2545_f491_4f6c_dd1d);
-            match Managed::new(link, seed, clock) {
-                Some(_) => Err(LinkError::Failed(
-                    "only the first hop of a direction may have a managed queue".to_owned(),
-                )),
-                None => Ok(Link::new(link, seed)),
-            }
-        };
-        numbered.map(of).collect::<Result<Vec<_>, _>>()
-    };
-    let (later_forward, later_backward) = (
-        later(&forward_links, seeds[0])?,
-        later(&backward_links, seeds[1])?,
-    );
-    let corrupts = |links: &[&LinkSpec]| links.iter().any(|link| link.corrupts());
-    let carrier = |side, link: &LinkSpec, seed| {
-        if let Some(channel) = &channel {
-            return Carrier::Shared(Station::new(channel, side, clock));
-        }
-        match Managed::new(link, seed, clock) {
-            Some(managed) => Carrier::Managed(Box::new(managed)),
-            None => Carrier::Own(Box::new(Link::new(link, seed))),
-        }
-    };
-    let forward = carrier(Side::Forward, forward_links[0], seeds[0]);
-    let backward = carrier(Side::Reverse, backward_links[0], seeds[1]);
-    let forward = Direction::new([near, far], clock, forward, Side::Forward, observer)
-        .through(later_forward)
-        .with_checksums(corrupts(&forward_links));
-    let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer)
-        .through(later_backward)
-        .with_checksums(corrupts(&backward_links));
     thread::scope(|scope| {
         // The threads must always be stopped, or the scope never ends.
-        let threads =
-            start(scope, forward, &stop).and_then(|f| Ok((f, start(scope, backward, &stop)?)));
+        let threads = directions
+            .into_iter()
+            .map(|direction| start(scope, direction, &stop));
+        let threads = threads.collect::<Result<Vec<_>, _>>();
         let outcome = threads.and_then(|threads| {
             init.go()?;
             Ok((threads, init.supervise(queue, clock)?))
         });
         stop.stop();
-        let ((forward, backward), (status, elapsed)) = outcome?;
+        let (threads, (status, elapsed)) = outcome?;
         let failed = |_| LinkError::Failed("an emulating thread failed".to_owned());
-        let mut forward = forward.join().map_err(failed)?;
-        let mut backward = backward.join().map_err(failed)?;
-        forward.missed = namespace::missed(&ends.near);
-        backward.missed = namespace::missed(&ends.far);
+        let mut reports = Vec::new();
+        for thread in threads {
+            reports.push(thread.join().map_err(failed)?);
+        }
+        let mut reports = reports.into_iter();
+        let mut complete = Vec::new();
+        for (number, path) in paths.iter().enumerate() {
+            if let (Some(forward), Some(backward)) = (reports.next(), reports.next()) {
+                complete.push(path.complete([forward, backward], ends, number, elapsed));
+            }
+        }
+        let [forward, backward] = complete.remove(0);
         let notes = dropped_note(ends).into_iter().collect();
-        // The slowest hop limits.
-        let least = |links: &[&LinkSpec]| {
-            links
-                .iter()
-                .filter_map(|link| capacity(spec, link, elapsed))
-                .min()
-        };
-        forward.capacity = least(&forward_links);
-        backward.capacity = least(&backward_links);
         Ok(Report {
             status,
             elapsed,
             forward,
             backward,
+            more: complete,
             notes,
         })
     })
@@ -258,14 +238,6 @@ fn start<'scope, 'env>(
         .name("direction".to_owned())
         .spawn_scoped(scope, || direction.run(stop))
         .map_err(LinkError::io("starting a thread"))
-}
-
-/// What a direction could have carried; on Wi-Fi, in full packets with the other side silent.
-fn capacity(spec: &PathSpec, link: &LinkSpec, elapsed: Duration) -> Option<Bytes> {
-    match &spec.wifi {
-        Some(wifi) => Some(wifi.saturation(Bytes::new(MTU.into())).bytes_in(elapsed)),
-        None => link.service.capacity(Time::ZERO + elapsed),
-    }
 }
 
 /// Blocks the signals that the emulator reads from a queue, until it is dropped.

@@ -2,6 +2,7 @@
 //! is here.
 
 use nix::errno::Errno;
+use std::ffi::CString;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -73,6 +74,42 @@ pub(crate) fn set_offload(tun: impl AsFd, features: libc::c_uint) -> Result<(), 
     let (fd, features) = (tun.as_fd().as_raw_fd(), libc::c_ulong::from(features));
     // SAFETY: this request takes a number and no pointer.
     let result = unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD as libc::Ioctl, features) };
+    Errno::result(result).map(drop)
+}
+
+/// Adds a route to one host over a device, of this metric (route(7), SIOCADDRT).
+pub(crate) fn add_route(
+    fd: impl AsFd,
+    host: Ipv4Addr,
+    device: &str,
+    metric: libc::c_short,
+) -> Result<(), Errno> {
+    let address = |octets: [u8; 4]| {
+        let mut sa_data = [0; 14];
+        for (to, from) in sa_data[2..6].iter_mut().zip(octets) {
+            *to = from as libc::c_char;
+        }
+        let sa_family = libc::AF_INET as libc::sa_family_t;
+        libc::sockaddr { sa_family, sa_data }
+    };
+    let name = CString::new(device).map_err(|_| Errno::EINVAL)?;
+    // SAFETY: `rtentry` is plain data, for which all zeros are valid.
+    let mut route: libc::rtentry = unsafe { std::mem::zeroed() };
+    route.rt_dst = address(host.octets());
+    route.rt_genmask = address([255; 4]);
+    route.rt_flags = libc::RTF_UP | libc::RTF_HOST;
+    // The kernel takes one off (`rtentry_to_fib_config`).
+    route.rt_metric = metric + 1;
+    route.rt_dev = name.as_ptr().cast_mut();
+    // SAFETY: SIOCADDRT takes a pointer to an `rtentry`, reads it and the name that it points to,
+    // and keeps neither; both live through the call.
+    let result = unsafe {
+        libc::ioctl(
+            fd.as_fd().as_raw_fd(),
+            libc::SIOCADDRT as libc::Ioctl,
+            &raw mut route,
+        )
+    };
     Errno::result(result).map(drop)
 }
 

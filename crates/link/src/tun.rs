@@ -1,24 +1,37 @@
 //! TUN devices: a network interface whose packets a process reads and writes.
 
 use crate::error::LinkError;
-use crate::sys::InterfaceRequest;
-use crate::{MTU, address, netlink, sys};
+use crate::sys::{self, InterfaceRequest};
+use crate::{MTU, address, netlink};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-/// The interface's name in both namespaces.
-pub(crate) const NAME: &str = "whimbrel0";
+/// The name of interface `number` in both namespaces: `whimbrel0`, `whimbrel1`, ...
+pub(crate) fn name(number: usize) -> String {
+    format!("whimbrel{number}")
+}
+
 /// Number of packets that can wait between the kernel's IP layer and the emulator. If they do not
 /// fit, the kernel drops them before the path sees them. So this is larger than any burst that the
 /// emulator has to catch up with: TCP sends up to a window at once.
 const RING: u32 = 20_000;
 
-/// Makes a TUN device in the current network namespace, with `address` on it, and brings it and the
-/// loopback up.
-pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
+/// Lets packets to `host` leave over interface `number` if nothing prefers another: a program that
+/// binds to the interface reaches it.
+pub(crate) fn add_route(host: Ipv4Addr, number: usize) -> Result<(), LinkError> {
+    let socket =
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(LinkError::io("opening a socket"))?;
+    let metric = libc::c_short::try_from(100 + number).unwrap_or(libc::c_short::MAX);
+    sys::add_route(&socket, host, &name(number), metric).map_err(LinkError::os("setting a route"))
+}
+
+/// Makes TUN device `number` in the current network namespace, with `address` on it, and brings it
+/// and the loopback up.
+pub(crate) fn make(number: usize, address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
+    let name = &name(number)[..];
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let tun = open("/dev/net/tun", flags, Mode::empty()).map_err(|errno| match errno {
         Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => LinkError::NoTun,
@@ -30,7 +43,7 @@ pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
     })?;
     // A header before each packet, see `bulk`.
     let kind = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-    InterfaceRequest::new(NAME)
+    InterfaceRequest::new(name)
         .flags(kind)
         .send(&tun, libc::TUNSETIFF as libc::Ioctl)
         .map_err(LinkError::os("making a TUN device"))?;
@@ -42,32 +55,32 @@ pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
         .or_else(|_| sys::set_offload(&tun, tcp))
         .map_err(LinkError::os("setting up segmentation by the TUN device"))?;
     // IPv6 would send router solicitations over the path. Best effort: IPv6 may be absent.
-    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{NAME}/disable_ipv6"), "1");
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
 
-    netlink::set_transmit_queue(NAME, RING).map_err(LinkError::os("setting the transmit queue"))?;
+    netlink::set_transmit_queue(name, RING).map_err(LinkError::os("setting the transmit queue"))?;
 
     // Any socket of the network namespace serves for the requests.
     let socket =
         UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(LinkError::io("opening a socket"))?;
-    let about = |name| InterfaceRequest::new(name);
+    let about = InterfaceRequest::new;
     let steps = [
         (
-            about(NAME).number(MTU as libc::c_int),
+            about(name).number(MTU as libc::c_int),
             libc::SIOCSIFMTU,
             "setting the MTU",
         ),
         (
-            about(NAME).address(address),
+            about(name).address(address),
             libc::SIOCSIFADDR,
             "setting the address",
         ),
         (
-            about(NAME).address(address::MASK),
+            about(name).address(address::MASK),
             libc::SIOCSIFNETMASK,
             "setting the netmask",
         ),
         (
-            about(NAME).flags(libc::IFF_UP | libc::IFF_RUNNING),
+            about(name).flags(libc::IFF_UP | libc::IFF_RUNNING),
             libc::SIOCSIFFLAGS,
             "bringing the device up",
         ),

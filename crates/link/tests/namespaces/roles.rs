@@ -1,6 +1,9 @@
 //! What the test program does when it is not the tester.
 
-use nix::sys::socket::{setsockopt, sockopt::Ipv4Tos};
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{BindToDevice, Ipv4Tos},
+};
 use std::env;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
@@ -127,22 +130,32 @@ fn emulate(command: &[String]) -> ExitCode {
         }),
         seed: 1,
     };
+    // `SECOND_DELAY_MS`: the ends have a second interface, whose path differs in its delay.
+    let second = setting("SECOND_DELAY_MS").map(|ms| {
+        let mut second = spec.clone();
+        let delay = Delay::constant(whimbrel_units::Duration::from_millis(ms as u64));
+        (second.forward.delay, second.backward.delay) = (delay.clone(), delay);
+        second
+    });
+    let specs: Vec<PathSpec> = [spec].into_iter().chain(second).collect();
     let counts = Arc::new(Counts::default());
     let options = Options {
         far: env::var_os("FAR").map(Program::Shell),
         congestion: env::var("CONGESTION").ok(),
+        interfaces: specs.len(),
         ecn: env::var("ECN").is_ok(),
         observers: env::var_os("OBSERVE")
             .map(|_| Arc::clone(&counts) as _)
             .into_iter()
             .collect(),
+        ..Options::default()
     };
     let command = Program::Command(command.iter().map(OsString::from).collect());
     let prepared = Prepared::new(&command, &options);
     // Once it is prepared the process may have other threads.
     let outcome = prepared.and_then(|prepared| {
         let other = std::thread::spawn(std::thread::park);
-        let outcome = prepared.run(&spec);
+        let outcome = prepared.run_all(&specs);
         other.thread().unpark();
         other.join().expect("no panic");
         outcome
@@ -171,6 +184,9 @@ fn emulate(command: &[String]) -> ExitCode {
             println!("missed {}", forward.missed.map_or(-1, |m| m as i64));
             println!("back_offered {}", report.backward.counters.offered);
             println!("notes {}", report.notes.len());
+            for (number, [forward, _]) in report.more.iter().enumerate() {
+                println!("arrived_{} {}", number + 1, forward.arrived);
+            }
             ExitCode::from(report.status)
         }
         Err(e) => {
@@ -192,6 +208,9 @@ fn far_socket() -> UdpSocket {
 
 fn near_socket() -> UdpSocket {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    if let Some(device) = env::var_os("VIA") {
+        setsockopt(&socket, BindToDevice, &device).expect("an interface");
+    }
     if env::var("ECT").is_ok() {
         // ECT(0) of RFC 3168.
         setsockopt(&socket, Ipv4Tos, &0b10).expect("a setting");

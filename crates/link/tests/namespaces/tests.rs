@@ -16,6 +16,10 @@ const TESTS: &[(&str, fn())] = &[
         a_round_trip_takes_twice_the_delay,
     ),
     (
+        "each_interface_has_a_path_of_its_own",
+        each_interface_has_a_path_of_its_own,
+    ),
+    (
         "an_overload_gets_the_rate_of_the_link",
         an_overload_gets_the_rate_of_the_link,
     ),
@@ -189,6 +193,25 @@ fn within_tries(attempt: impl Fn() -> Result<(), String>) {
         }
     }
     panic!("not in {TRIES} tries: {said}");
+}
+
+fn each_interface_has_a_path_of_its_own() {
+    let far = own("echo");
+    let settings = [("DELAY_MS", "5"), ("SECOND_DELAY_MS", "40"), ("FAR", &far)];
+    // The far end is reached at the same address over both.
+    let over = |number: u32, count: u32| {
+        let role = own(&format!("rtt {count}"));
+        shell(&settings, &format!("VIA=whimbrel{number} {role}"))
+    };
+    let [first, second] = [over(0, 7), over(1, 9)];
+    assert_eq!((first.status, second.status), (0, 0), "{}", second.errors);
+    assert!(second.value("rtt_min_us") >= 80_000, "{}", second.output);
+    let seen = |outcome: &Outcome| (outcome.value("arrived"), outcome.value("arrived_1"));
+    assert_eq!((seen(&first), seen(&second)), ((7, 0), (0, 9)));
+    within_tries(|| match over(0, 7) {
+        seen if seen.value("rtt_median_us") < 40_000 => Ok(()),
+        seen => Err(seen.output),
+    });
 }
 
 fn a_round_trip_takes_twice_the_delay() {
