@@ -48,8 +48,8 @@ mod udp;
 pub use network::{
     AatpFlow, AatpSettings, Connection, Destination, Ecn, FlowSpec, ForgedNacks, Host,
     HostCounters, HostState, LinkId, Messages, Nack, NamedLink, Network, OnChannel, OnOff, Oracle,
-    Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow, TcpSettings, Traffic, Transmit,
-    UdpFlow,
+    PathChoice, Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow, TcpSettings, Traffic,
+    Transmit, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, Distribution, Distributions,

@@ -2,8 +2,8 @@
 
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, Streams, TcpFlow,
-    TcpSettings, Traffic, run,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, PathChoice, Recovery, Route, Streams,
+    TcpFlow, TcpSettings, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -109,6 +109,37 @@ fn completion_ms(flow: &FlowOutcome) -> f64 {
 
 fn mbits(rate: Rate) -> f64 {
     rate.as_bits_per_sec() as f64 * 1e-6
+}
+
+/// The time of a file of this size over the paths under a scheduler, milliseconds.
+fn time_of(size: u64, paths: &[LinkSpec], scheduler: PathChoice) -> f64 {
+    let mut network = network("cubic", Some(size), paths);
+    settings(&mut network).scheduler = scheduler;
+    completion_ms(&play(&network))
+}
+
+#[test]
+fn with_ecf_a_slow_path_does_not_delay_the_end() {
+    let (fast, slow) = (path(mbit(50), 30, 187_500), path(mbit(2), 600, 150_000));
+    for size in [200_000, 2_000_000] {
+        let alone = time_of(size, std::slice::from_ref(&fast), PathChoice::Ecf);
+        let both = [fast.clone(), slow.clone()];
+        let ecf = time_of(size, &both, PathChoice::Ecf);
+        assert!(ecf < alone * 1.02, "{ecf} ms, {alone} ms alone");
+    }
+    // Whoever sends where there is room waits for the slow path: its data alone takes 600 ms.
+    let alone = time_of(2_000_000, std::slice::from_ref(&fast), PathChoice::MinRtt);
+    let both = time_of(2_000_000, &[fast, slow], PathChoice::MinRtt);
+    assert!(both > alone * 1.2, "{both} ms, {alone} ms alone");
+}
+
+#[test]
+fn with_ecf_unequal_paths_add_up() {
+    let paths = [path(mbit(50), 30, 187_500), path(mbit(20), 600, 1_500_000)];
+    let mut network = network("cubic", None, &paths);
+    settings(&mut network).scheduler = PathChoice::Ecf;
+    let goodput = mbits(play(&network).goodput);
+    assert!(goodput > 0.9 * 70.0 * 1448.0 / 1500.0, "{goodput}");
 }
 
 /// 10 Mbit/s and 100 ms, with a queue of one bandwidth-delay product.

@@ -31,6 +31,9 @@ use whimbrel_units::{Bytes, Duration, Rate};
 /// as a part of its RTT.
 const BETA: f64 = 0.25;
 
+/// A path is left for another one only if that gains so much.
+const GAIN: Duration = Duration::from_millis(20);
+
 /// What the scheduler knows of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PathView {
@@ -80,6 +83,16 @@ impl Scheduler {
         self.waiting[path] = !sends;
         sends
     }
+}
+
+/// Whether a path that is idle would bring again what is in flight on another one, `in_flight` bytes,
+/// clearly before the last acknowledgment for it is expected, after `kept`. A round trip passes
+/// until the peer knows, another until the data is acknowledged. For the end of a transfer, when
+/// nothing else waits.
+pub fn overtakes(idle: &PathView, in_flight: Bytes, kept: Duration) -> bool {
+    let again = idle.rate.time_for(in_flight);
+    let known = !idle.srtt.is_zero() && again < kept;
+    known && again + idle.srtt * 2 + GAIN < kept
 }
 
 /// When the paths have delivered so many bytes and that has been acknowledged, seconds; `None` if

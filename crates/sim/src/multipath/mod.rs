@@ -12,6 +12,8 @@
 //! * A subflow that may send takes the next data. If several may at the same instant, the subflow
 //!   with the lowest smoothed RTT does: minRTT, the default of Linux (C. Paasch et al.,
 //!   "Experimental Evaluation of Multipath TCP Schedulers", ACM SIGCOMM CSWS 2014, section 3).
+//!   With `scheduler = "ecf"` a slow path also waits where it would not be worth it, by the same
+//!   code as real transfers ([`whimbrel_cc::path_scheduler`]).
 //! * A segment of the connection is delivered when all segments before it have arrived, on any
 //!   path. Segments beyond a hole are held and take room in the receive window: a slow path blocks
 //!   a fast one when the window is small.
@@ -35,12 +37,13 @@ mod flow;
 mod path;
 mod report;
 
-use crate::network::{Network, TcpFlow};
+use crate::network::{Network, PathChoice, TcpFlow};
 use crate::packet::{Flags, Packet};
 use crate::seed::Stream;
 use crate::streams::Data;
 use crate::tcp::{Endpoint, Mapping, Sender, if_finite};
 use path::Path;
+use whimbrel_cc::path_scheduler::{self, Scheduler};
 use whimbrel_units::Time;
 
 /// A connection that decides what its paths send.
@@ -51,6 +54,7 @@ pub(crate) struct Connection<'a> {
     data: Data,
     /// Buffer for the order in which paths may send.
     order: Vec<usize>,
+    scheduler: Scheduler,
 }
 
 impl<'a> Connection<'a> {
@@ -69,6 +73,7 @@ impl<'a> Connection<'a> {
             paths: lanes.iter().enumerate().map(path).collect(),
             data: Data::new(spec, Stream::Messages.seed(network.seed, index)),
             order: (0..lanes.len()).collect(),
+            scheduler: Scheduler::default(),
         }
     }
 
@@ -99,6 +104,7 @@ impl<'a> Connection<'a> {
             }
         }
         self.paths[path].count_window(now);
+        self.paths[path].silent = false;
         let near = &mut self.paths[path].ends[0];
         let was_established = near.is_established();
         near.on_packet(now, packet, out);
@@ -178,6 +184,7 @@ impl<'a> Connection<'a> {
         let timeouts = near.counters().episodes.timeouts;
         near.on_timer(now, out);
         if near.counters().episodes.timeouts > timeouts {
+            self.paths[path].silent = true;
             self.paths[path].hand_over();
         }
         self.send(now, out);
@@ -189,26 +196,76 @@ impl<'a> Connection<'a> {
         if self.data.all_acknowledged() {
             return;
         }
+        let is_ecf = self.spec.settings.scheduler == PathChoice::Ecf && self.paths.len() > 1;
+        if is_ecf {
+            self.hand_over_the_last(now);
+        }
         let mut order = std::mem::take(&mut self.order);
-        order.sort_unstable_by_key(|path| {
-            let srtt = self.paths[*path].srtt();
-            (srtt.is_zero(), srtt, *path)
-        });
-        for path in &order {
-            while self.paths[*path].ends[0].is_established() && self.send_one(now, *path, out) {}
+        Scheduler::order(&mut order, |path| self.paths[path].view());
+        for (place, path) in order.iter().enumerate() {
+            while self.paths[*path].ends[0].is_established() {
+                let takes_new = !is_ecf || self.is_worth_it(*path, &order[..place]);
+                if !self.send_one(now, *path, takes_new, out) {
+                    break;
+                }
+            }
         }
         self.order = order;
     }
 
-    /// Sends one segment on a path. Returns false if it may send none or has none to send.
-    fn send_one(&mut self, now: Time, path: usize, out: &mut Vec<Packet>) -> bool {
+    /// Whether new data arrives sooner on this path than if it waited for the faster ones, which
+    /// are full. A silent path gets none while another is not.
+    fn is_worth_it(&mut self, path: usize, faster: &[usize]) -> bool {
+        let carries = |path: &Path| path.ends[0].is_established() && !path.silent;
+        if self.paths[path].silent && self.paths.iter().any(carries) {
+            return false;
+        }
+        let faster = faster.iter().map(|path| &self.paths[*path]);
+        let faster: Vec<_> = faster
+            .filter(|path| carries(path))
+            .map(Path::view)
+            .collect();
+        if faster.is_empty() {
+            return true;
+        }
+        let view = self.paths[path].view();
+        let waiting = self.data.waiting();
+        self.scheduler.sends(path, &view, &faster, waiting)
+    }
+
+    /// When nothing else waits, an idle fast path also carries what is in flight on a slow one, if
+    /// it brings it sooner.
+    fn hand_over_the_last(&mut self, now: Time) {
+        if self.data.next().is_some() {
+            return;
+        }
+        for path in 0..self.paths.len() {
+            let (in_flight, kept) = self.paths[path].left_to_bring(now);
+            let others = (0..self.paths.len()).filter(|other| *other != path);
+            let mut idle = others.filter(|other| {
+                let other = &self.paths[*other];
+                other.ends[0].is_established() && other.left_to_bring(now).0.is_zero()
+            });
+            let is_sooner = |other: usize| {
+                path_scheduler::overtakes(&self.paths[other].view(), in_flight, kept)
+            };
+            if !in_flight.is_zero() && idle.any(is_sooner) {
+                self.paths[path].hand_over();
+            }
+        }
+    }
+
+    /// Sends one segment on a path, new data only if it takes some. Returns false if it may send
+    /// none or has none to send.
+    fn send_one(&mut self, now: Time, path: usize, takes_new: bool, out: &mut Vec<Packet>) -> bool {
         let stuck = self.stuck_elsewhere(path);
         let offer = stuck
             .map(|(_, mapping)| mapping)
-            .or_else(|| self.data.next());
+            .or_else(|| self.data.next().filter(|_| takes_new));
         let Some(departed) = self.paths[path].ends[0].send_offered(now, offer, out) else {
             return false;
         };
+        self.paths[path].last_sent = now;
         if departed.is_new {
             match stuck {
                 Some((other, _)) => {

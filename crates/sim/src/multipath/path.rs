@@ -4,7 +4,8 @@ use crate::measure::Delays;
 use crate::outcome::{FlowSample, LossCounts};
 use crate::tcp::{Endpoint, Mapping, Sender, Trace};
 use std::collections::VecDeque;
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_cc::path_scheduler::PathView;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// One path of a connection.
 #[derive(Debug)]
@@ -26,6 +27,10 @@ pub(super) struct Path {
     pub samples: Vec<FlowSample>,
     /// `brought` at the last sample.
     pub sampled_bytes: u64,
+    /// Its timer has fired, and nothing of it has been heard since.
+    pub silent: bool,
+    /// When a segment last left.
+    pub last_sent: Time,
     /// When the handshake was over.
     pub established: Option<Time>,
     /// Until when `window_time` is counted.
@@ -48,6 +53,8 @@ impl Path {
             lost: LossCounts::default(),
             samples: Vec::new(),
             sampled_bytes: 0,
+            silent: false,
+            last_sent: Time::ZERO,
             established: None,
             counted: Time::ZERO,
             window_time: 0.0,
@@ -68,6 +75,24 @@ impl Path {
     /// Smoothed RTT, zero before the first sample.
     pub fn srtt(&self) -> Duration {
         self.sender().map_or(Duration::ZERO, Sender::srtt)
+    }
+
+    /// What the scheduler of paths needs to know.
+    pub fn view(&self) -> PathView {
+        let Some(sender) = self.sender() else {
+            return PathView::default();
+        };
+        PathView {
+            srtt: sender.srtt(),
+            rttvar: sender.rttvar(),
+            rate: Rate::over(self.cwnd(), sender.srtt()),
+        }
+    }
+
+    /// Bytes in flight, and the time until the last acknowledgment for them is expected.
+    pub fn left_to_bring(&self, now: Time) -> (Bytes, Duration) {
+        let in_flight = self.sender().map_or(Bytes::ZERO, Sender::in_flight);
+        (in_flight, (self.last_sent + self.srtt()).since(now))
     }
 
     /// Congestion window.

@@ -17,7 +17,7 @@ pub use host::{Connection, Ecn, Host, HostCounters, HostState, Transmit};
 pub use nack::{ForgedNacks, Nack, Sequences};
 pub use oracle::Oracle;
 pub use streams::{Messages, Streams};
-pub use tcp::{Recovery, SsthreshFrom, TcpFlow, TcpSettings};
+pub use tcp::{PathChoice, Recovery, SsthreshFrom, TcpFlow, TcpSettings};
 pub use udp::{OnOff, UdpFlow};
 
 use std::sync::Arc;

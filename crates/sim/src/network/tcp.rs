@@ -75,6 +75,16 @@ pub enum SsthreshFrom {
     Window,
 }
 
+/// Which path of a flow over several routes sends next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PathChoice {
+    /// The one with the lowest smoothed RTT whose window has room: Linux's default.
+    MinRtt,
+    /// [`whimbrel_cc::path_scheduler`]: a slow path waits where the faster ones would bring its data
+    /// sooner. Data in flight on it is then sent on an idle faster path, too.
+    Ecf,
+}
+
 /// Settings of a TCP connection. The defaults are those of a scenario that sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TcpSettings {
@@ -126,6 +136,8 @@ pub struct TcpSettings {
     /// Paces packets at this multiple of cwnd/srtt, where the controller sets no pacing rate
     /// (RFC 9002 section 7.7: 1.25). `None`: sending is clocked by acknowledgments alone.
     pub pacing: Option<f64>,
+    /// Which path sends next, on several routes.
+    pub scheduler: PathChoice,
     /// Data packets may be marked instead of dropped (RFC 3168). `None`: if the controller needs
     /// marks.
     pub ecn: Option<bool>,
@@ -168,6 +180,7 @@ impl Default for TcpSettings {
             limited_transmit: true,
             tail_loss_probe: true,
             pacing: None,
+            scheduler: PathChoice::MinRtt,
             ecn: None,
             oracle: Oracle::Nothing,
             nack: None,

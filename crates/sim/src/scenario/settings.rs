@@ -5,7 +5,8 @@ use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
 use crate::network::{
-    AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, SsthreshFrom, TcpSettings,
+    AatpSettings, ForgedNacks, Nack, Oracle, PathChoice, Recovery, Sequences, SsthreshFrom,
+    TcpSettings,
 };
 use std::str::FromStr;
 use whimbrel_cc::{Growth, SavedPath};
@@ -14,7 +15,7 @@ use whimbrel_units::{Bytes, Duration};
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 21] = [
+pub(super) const TCP_KEYS: [&str; 22] = [
     "recovery",
     "initial_window",
     "saved_path",
@@ -32,6 +33,7 @@ pub(super) const TCP_KEYS: [&str; 21] = [
     "limited_transmit",
     "tail_loss_probe",
     "pacing",
+    "scheduler",
     "ecn",
     "oracle",
     "nack",
@@ -47,6 +49,9 @@ const RECOVERIES: [(&str, Recovery); 4] = [
     ("fack", Recovery::Fack),
     ("rack", Recovery::Rack),
 ];
+/// Values of `scheduler`.
+const SCHEDULERS: [(&str, PathChoice); 2] =
+    [("min-rtt", PathChoice::MinRtt), ("ecf", PathChoice::Ecf)];
 /// Values of `growth`.
 const GROWTHS: [(&str, Growth); 3] = [
     ("segments", Growth::Segments),
@@ -167,6 +172,7 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
             ("limited_transmit", Some(t.limited_transmit.into())),
             ("tail_loss_probe", Some(t.tail_loss_probe.into())),
             ("pacing", Some(t.pacing.unwrap_or(0.0).into())),
+            ("scheduler", Some(word(&SCHEDULERS, t.scheduler))),
             ("ecn", t.ecn.map(Value::from)),
             ("oracle", Some(word(&ORACLES, t.oracle))),
             ("nack", t.nack.map(|nack| word(&NACKS, nack))),
@@ -283,6 +289,9 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     s.limited_transmit = switch(fields, "limited_transmit", s.limited_transmit)?;
     s.tail_loss_probe = switch(fields, "tail_loss_probe", s.tail_loss_probe)?;
     s.pacing = gain(fields, "pacing", s.pacing)?;
+    if let Some(field) = fields.get("scheduler") {
+        s.scheduler = one_of(&field, "scheduler", &SCHEDULERS)?;
+    }
     if let Some(field) = fields.get("ecn") {
         s.ecn = Some(field.switch()?);
     }

@@ -122,6 +122,19 @@ impl Backlog {
         }
     }
 
+    /// Bytes that were not sent, in whole segments; `u64::MAX` if they are endless.
+    pub fn bytes(&self) -> Bytes {
+        let mut sum: u64 = 0;
+        for waiting in &self.waiting {
+            if waiting.segments == u32::MAX {
+                return Bytes::new(u64::MAX);
+            }
+            let segments = u64::from(waiting.segments - waiting.taken);
+            sum = sum.saturating_add(segments.saturating_mul(self.mss.get()));
+        }
+        Bytes::new(sum)
+    }
+
     /// Discards everything that was not sent.
     pub fn clear(&mut self) {
         self.turns.clear();

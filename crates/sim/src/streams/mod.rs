@@ -157,6 +157,14 @@ impl Data {
         self.backlog.next().filter(|_| open)
     }
 
+    /// Bytes that wait to be sent for the first time, in whole segments.
+    pub fn waiting(&self) -> Bytes {
+        match self.backlog.is_empty() {
+            true => Bytes::ZERO,
+            false => self.backlog.bytes(),
+        }
+    }
+
     /// The next segment was sent.
     pub fn take(&mut self) {
         if let Some(piece) = self.next_piece() {

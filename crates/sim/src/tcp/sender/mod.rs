@@ -203,6 +203,11 @@ impl Sender {
         self.rtt.srtt()
     }
 
+    /// RTT variation (RFC 6298).
+    pub fn rttvar(&self) -> Duration {
+        self.rtt.rttvar()
+    }
+
     /// The first segment that is not acknowledged.
     pub fn una(&self) -> u32 {
         self.board.una()
