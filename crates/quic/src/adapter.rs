@@ -472,6 +472,7 @@ impl congestion::Controller for Adapter {
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
+        let now = self.get_mut().control.time_of(now);
         let at = self.time(now);
         let inner = self.get_mut();
         inner.packet_lost(at, lost_bytes.into(), pn);
@@ -488,6 +489,7 @@ impl congestion::Controller for Adapter {
         lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
+        let now = self.get_mut().control.time_of(now);
         let (at, sent) = (self.time(now), self.time(sent));
         let signal = if is_ecn { Signal::Ecn } else { Signal::Loss };
         let inner = self.get_mut();

@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub bursts: Option<BurstFlow>,
     /// Packets and decisions are logged here.
     pub log: Option<PacketLog>,
+    /// noq's timers are fired early, and this is the time.
+    pub real_time: Option<Instant>,
     /// What the scheduler of several paths decides, and what it needs to know.
     pub lane: Lane,
 }
@@ -50,6 +52,11 @@ impl Control {
     /// The state. A panic while it was locked is no reason to stop the connection.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time of an event that noq dates at `now`.
+    pub fn time_of(&self, now: Instant) -> Instant {
+        self.lock().real_time.map_or(now, |real| real.min(now))
     }
 
     /// Logs something, if there is a log.

@@ -7,7 +7,9 @@ use super::state::{ConnectionRef, State};
 use super::waiters::Topic;
 use bytes::Bytes;
 use noq_proto::congestion::Controller;
-use noq_proto::{ConnectionError, ConnectionStats, Dir, PathId, PathStats, Side, StreamId, VarInt};
+use noq_proto::{
+    ConnectionError, ConnectionStats, Dir, FourTuple, PathId, PathStats, Side, StreamId, VarInt,
+};
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -119,16 +121,19 @@ impl Connection {
         self.0.lock().proto.side()
     }
 
-    /// The peer's present address on the first path; `None` once that path is gone.
+    /// The peer's present address on the first path that there still is; `None` once all are gone.
     pub fn remote_address(&self) -> Option<SocketAddr> {
-        let path = self.0.lock().proto.network_path(PathId::ZERO).ok()?;
-        Some(path.remote())
+        Some(self.first_path()?.remote())
     }
 
-    /// The local address of the first path, if it is known.
+    /// The local address of that path, if it is known.
     pub fn local_ip(&self) -> Option<IpAddr> {
-        let path = self.0.lock().proto.network_path(PathId::ZERO).ok()?;
-        path.local_ip()
+        self.first_path()?.local_ip()
+    }
+
+    fn first_path(&self) -> Option<FourTuple> {
+        let proto = &self.0.lock().proto;
+        proto.network_path(*proto.paths().first()?).ok()
     }
 
     /// The smoothed round-trip time of a path.
@@ -141,9 +146,11 @@ impl Connection {
         self.0.lock().proto.stats()
     }
 
-    /// Counters and estimates of a path.
+    /// Counters and estimates of a path; if it is gone, of the first that there still is.
     pub fn path_stats(&self, path: PathId) -> Option<PathStats> {
-        self.0.lock().proto.path_stats(path)
+        let proto = &mut self.0.lock().proto;
+        let first = proto.paths().first().copied();
+        proto.path_stats(path).or_else(|| proto.path_stats(first?))
     }
 
     /// What was done on each path, those that are closed included; `None` if the peers did not agree

@@ -161,8 +161,11 @@ impl Driver {
         let Some(links) = &mut self.links else {
             return false;
         };
-        links.renew();
-        let found = links.look();
+        let (found, first) = links.look();
+        self.endpoint.set_link_names(links.devices());
+        if let Some(socket) = first {
+            self.adopt(socket);
+        }
         self.endpoint.call(|core| core.set_links(found));
         true
     }

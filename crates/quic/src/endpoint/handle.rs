@@ -7,7 +7,7 @@ use super::core::Core;
 use super::driver;
 use super::inbox::{Alarm, Inbox};
 use super::incoming::Incoming;
-use super::links::{LinkSocket, Links};
+use super::links::{LinkOptions, Links};
 use super::prepared::Prepared;
 use super::shared::{EndpointShared, Prepare};
 use super::socket::Socket;
@@ -233,22 +233,22 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Lets this client's connections to `server` run over several links: the interface `first`, to
-    /// which the endpoint's socket is bound, and others. A connection opens a path over each link
-    /// that has a route to the server, if the server agrees to several paths.
+    /// Lets this client's connections run over several links. A connection opens a path over each
+    /// link that has a route to the server, if the server agrees to several paths.
     ///
     /// # Errors
-    /// If the system refuses an option of a socket.
-    pub fn use_links(
-        &self,
-        server: SocketAddr,
-        first: String,
-        others: Vec<LinkSocket>,
-    ) -> io::Result<()> {
-        let links = Links::new(server, first, others)?;
+    /// If a socket cannot be opened.
+    pub fn use_links(&self, options: LinkOptions) -> io::Result<()> {
+        let links = Links::new(options)?;
         self.0.0.use_links(links);
         self.0.0.inbox.alarm().ring();
         Ok(())
+    }
+
+    /// The interfaces of the links in use, by [number](super::PathReport::link); empty without
+    /// [`Self::use_links`].
+    pub fn links(&self) -> Vec<String> {
+        self.0.0.link_names()
     }
 
     /// Tells all connections that the addresses of this host changed: they check that their peers

@@ -15,7 +15,7 @@
 //! | `transmit`, `quantum` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
-//! | `links` | the sockets of several links |
+//! | `links`, `route` | the sockets of several links, and their routes |
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
 //! | `paths` | several paths of a connection |
 //! | `obstacle` | why packets do not reach a peer |
@@ -57,6 +57,7 @@ mod quantum;
 mod receive_stream;
 #[cfg(test)]
 mod reordering_tests;
+mod route;
 mod send_stream;
 mod shared;
 mod socket;
@@ -75,7 +76,9 @@ pub use connection::Connection;
 pub use handle::{Endpoint, Server};
 pub use incoming::{Incoming, RetryError};
 pub use kept::Kept;
-pub use links::{LinkSocket, bind_to_device, source_over};
+pub use links::{
+    LinkOptions, MAX_LINKS, OpenLink, bind_to_device, device_of, devices, source_over,
+};
 pub use obstacle::Obstacle;
 pub use paths::{PathCondition, PathReport};
 pub use prepared::Prepared;

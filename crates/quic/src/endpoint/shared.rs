@@ -27,6 +27,8 @@ pub(crate) struct EndpointShared {
     replacement: Mutex<Option<Socket>>,
     /// Links that the driver shall use from now on.
     links: Mutex<Option<Links>>,
+    /// The interfaces of the links that the driver uses.
+    link_names: Mutex<Vec<String>>,
 }
 
 impl EndpointShared {
@@ -45,6 +47,7 @@ impl EndpointShared {
             local: Mutex::new(local),
             replacement: Mutex::new(None),
             links: Mutex::new(None),
+            link_names: Mutex::default(),
         }
     }
 
@@ -76,12 +79,23 @@ impl EndpointShared {
 
     /// The driver shall use these links.
     pub fn use_links(&self, links: Links) {
+        self.set_link_names(links.devices());
         *waiters::lock(&self.links) = Some(links);
     }
 
     /// Takes the links that shall be used from now on.
     pub fn take_links(&self) -> Option<Links> {
         waiters::lock(&self.links).take()
+    }
+
+    /// The driver uses the links of these interfaces.
+    pub fn set_link_names(&self, names: &[String]) {
+        *waiters::lock(&self.link_names) = names.to_vec();
+    }
+
+    /// The interfaces of the links in use.
+    pub fn link_names(&self) -> Vec<String> {
+        waiters::lock(&self.link_names).clone()
     }
 
     /// Calls the core, then wakes the tasks that this concerns.

@@ -25,6 +25,7 @@
 use super::{Former, Path, Paths};
 use noq_proto::Connection;
 use std::time::{Duration, Instant};
+use whimbrel_cc::path_scheduler;
 use whimbrel_units::Bytes;
 
 /// A shorter silence means nothing: threads and timers of two hosts.
@@ -37,8 +38,6 @@ const PROBE: Duration = Duration::from_millis(100);
 const FADE: Duration = Duration::from_secs(2);
 /// A path on which something arrived within this time lives.
 const RECENT: Duration = Duration::from_millis(50);
-/// A path that is slow, not silent, is given up only if that gains so much.
-const GAIN: Duration = Duration::from_millis(20);
 /// Nothing waits only if that is so for so long: an application may need a moment to write more.
 const DRY: Duration = Duration::from_millis(20);
 /// No timer further ahead is fired early.
@@ -213,15 +212,12 @@ impl Paths {
             return false;
         };
         let kept = (last_sent + path.srtt()).saturating_duration_since(now);
-        let faster = self.open.iter().filter(|other| {
-            let idle = other.control.lock().lane.unanswered.is_none();
-            other.id != path.id && other.is_usable() && idle
+        let mut idle = self.open.iter().filter(|other| {
+            let is_idle = other.control.lock().lane.unanswered.is_none();
+            other.id != path.id && other.is_usable() && is_idle
         });
-        faster.filter(|other| !other.srtt().is_zero()).any(|other| {
-            let transfer: Duration = other.view().rate.time_for(Bytes::new(in_flight)).into();
-            // One round trip until the peer has confirmed the end, another for the data.
-            transfer.saturating_add(2 * other.srtt() + GAIN) < kept
-        })
+        let (in_flight, kept) = (Bytes::new(in_flight), kept.into());
+        idle.any(|other| path_scheduler::overtakes(&other.view(), in_flight, kept))
     }
 
     /// Lets noq forget closed paths whose end the peer has confirmed, so that it sends their data
@@ -234,6 +230,8 @@ impl Paths {
         if std::mem::replace(&mut self.confirmed, confirmed) == confirmed {
             return;
         }
+        // Controllers must not see their clock run ahead.
+        self.set_real_time(Some(now));
         for Former { id, drain, .. } in self.former.iter().filter(|former| !former.discarded) {
             let until = now + *drain;
             while proto.path_stats(*id).is_some()
@@ -243,6 +241,15 @@ impl Paths {
                 proto.handle_timeout(at.max(now));
             }
         }
+        self.set_real_time(None);
+    }
+
+    fn set_real_time(&self, time: Option<Instant>) {
+        let former = self.former.iter().map(|former| &former.control);
+        let open = self.open.iter().map(|path| &path.control);
+        former
+            .chain(open)
+            .for_each(|control| control.lock().real_time = time);
     }
 }
 

@@ -126,6 +126,7 @@ struct Path {
 struct Former {
     id: PathId,
     report: PathReport,
+    control: Control,
     /// How long noq keeps it after the peer has confirmed the end, at most.
     drain: Duration,
     /// noq has forgotten it, and the counts are final.
@@ -302,6 +303,7 @@ impl Paths {
             id,
             report,
             drain: path.drain_time(),
+            control: path.control,
             discarded: false,
         });
     }

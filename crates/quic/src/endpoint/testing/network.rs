@@ -123,6 +123,15 @@ pub(crate) struct Network {
     more: Vec<MoreLink>,
     /// The client's links that are cut.
     cut: Vec<bool>,
+    attacker: Option<Attacker>,
+}
+
+/// Somebody who replaces the source of what a client sends over a link.
+struct Attacker {
+    link: usize,
+    address: SocketAddr,
+    /// Bytes of datagrams that the server got from this address and sent to it.
+    bytes: [u64; 2],
 }
 
 /// One more link of the client.
@@ -205,7 +214,26 @@ impl Network {
             reordering: None,
             more: Vec::new(),
             cut: vec![false],
+            attacker: None,
         }
+    }
+
+    /// From now on what the client sends over this link comes from another address, as the server
+    /// sees it; `None`: no more.
+    pub fn spoof(&mut self, spoofed: Option<(usize, SocketAddr)>) {
+        let bytes = self.spoofed_bytes();
+        self.attacker = spoofed.map(|(link, address)| Attacker {
+            link,
+            address,
+            bytes,
+        });
+    }
+
+    /// Bytes of datagrams that the server got from a spoofed address, and sent to it.
+    pub fn spoofed_bytes(&self) -> [u64; 2] {
+        self.attacker
+            .as_ref()
+            .map_or([0; 2], |attacker| attacker.bytes)
     }
 
     /// The client gets one more link, with an address of its own. Its connections use all of them.
@@ -492,9 +520,17 @@ impl Network {
                 from.counts.arrived_bytes += size;
             }
         }
+        let mut source = packet.source;
+        if let Some(attacker) = &mut self.attacker
+            && packet.to == 1
+            && attacker.link == link
+        {
+            source = attacker.address;
+            attacker.bytes[0] += size;
+        }
         let end = &self.ends[packet.to];
         let arrival = Arrival {
-            source: packet.source,
+            source,
             destination: Some(packet.destination.ip()),
             link: if packet.to == 0 { link } else { 0 },
             ecn: EcnCodepoint::from_bits(packet.ecn),
@@ -544,6 +580,13 @@ impl Network {
         let (ecn, exact) = (outgoing.ecn, outgoing.exact);
         let end = &mut self.ends[from];
         end.counts.sent += 1;
+        if let Some(attacker) = &mut self.attacker
+            && from == 1
+            && attacker.address == outgoing.destination
+        {
+            attacker.bytes[1] += data.len() as u64;
+            return;
+        }
         let size = data.len() as u32 + HEADERS;
         let more = match from {
             0 => outgoing.link.checked_sub(1),
