@@ -2,6 +2,7 @@
 
 use super::interval_statistics::{Earlier, IntervalStatistics};
 use super::options::{ClientOptions, Measurement};
+use super::paths::PathSummary;
 use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::summary::PathUse;
@@ -59,6 +60,8 @@ pub(crate) struct Attempts {
     datagrams: u64,
     /// Path MTU of the last connection.
     pub mtu: u16,
+    /// What all connections did on each path.
+    paths: Vec<PathSummary>,
     /// What carried the last connection; `None` if there was none.
     pub transport: Option<Transport>,
     /// How its keys were agreed on; `None` if there was none.
@@ -94,6 +97,14 @@ impl Attempts {
         }
     }
 
+    /// What all connections over QUIC did on each path.
+    pub fn paths(&self) -> Vec<PathSummary> {
+        match &self.transport {
+            Some(Transport::Quic) => self.paths.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Adds the last connection to the earlier ones.
     fn leave(&mut self) {
         let last = std::mem::take(&mut self.monitor).snapshot();
@@ -126,6 +137,7 @@ impl Attempts {
             sent_packets: 0,
             datagrams: 0,
             mtu: 0,
+            paths: Vec::new(),
             transport: None,
             key_exchange: None,
             saved: None,
@@ -236,6 +248,9 @@ impl Attempts {
         {
             on_update(Update::OverTcp(control.clone()));
         }
+        if session.has_one_path_only() {
+            on_update(Update::OnePath);
+        }
         self.transport = Some(session.transport.clone());
         self.key_exchange = session.key_exchange;
         self.saved = session.saved;
@@ -304,5 +319,8 @@ impl Drop for Counted<'_> {
         if let Some(path) = self.session.connection.path_stats(PathId::ZERO) {
             self.attempts.mtu = path.current_mtu;
         }
+        let mut paths = self.session.paths();
+        PathSummary::add_earlier(&mut paths, &self.attempts.paths);
+        self.attempts.paths = paths;
     }
 }

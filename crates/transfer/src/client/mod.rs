@@ -12,7 +12,7 @@
 //! | `pipe` | pipes |
 //! | `measure`, `probe` | throughput, and what a path is like |
 //! | `filter`, `mirror`, `news` | which files, what is removed, and what is reported of them |
-//! | `summary`, `interval_statistics` | how a transfer went |
+//! | `summary`, `paths`, `interval_statistics` | how a transfer went |
 
 mod acquaintance;
 mod attempts;
@@ -25,6 +25,7 @@ mod measure;
 mod mirror;
 mod news;
 mod options;
+mod paths;
 mod pipe;
 mod probe;
 mod retry;
@@ -34,14 +35,15 @@ mod update;
 mod upload;
 
 pub use acquaintance::fingerprint_of;
-pub use connect::ServerAddress;
 pub(crate) use connect::{Connected, Dial};
+pub use connect::{ServerAddress, Via};
 pub use download::{GetOptions, GetReport, get};
 pub use filter::Filter;
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
 pub use measure::{Direction, MeasureOptions, MeasureReport, measure};
 pub use mirror::DeleteOptions;
 pub use options::{ClientOptions, Measurement};
+pub use paths::PathSummary;
 pub use pipe::PipeClient;
 pub use probe::{ProbeReport, ProbeSample, ProbeStage, probe};
 pub use retry::Retry;

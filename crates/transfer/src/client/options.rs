@@ -1,6 +1,6 @@
 //! Options that all requests of a client share.
 
-use super::connect::ServerAddress;
+use super::connect::{ServerAddress, Via};
 use super::retry::Retry;
 use crate::connection::over_tcp::{TcpAlgorithm, TransportChoice};
 use crate::connection::qlog::QlogFolder;
@@ -44,6 +44,9 @@ pub struct ClientOptions {
     pub idle: Span,
     /// Which transport is used.
     pub transport: TransportChoice,
+    /// The network interfaces that a connection over UDP uses, all at once; none: the one that the
+    /// system chooses.
+    pub via: Vec<Via>,
     /// Which key exchanges are accepted.
     pub groups: AcceptedGroups,
     /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
@@ -66,6 +69,7 @@ impl ClientOptions {
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
             transport: TransportChoice::default(),
+            via: Vec::new(),
             groups: AcceptedGroups::default(),
             tcp_algorithm: None,
         }

@@ -37,6 +37,7 @@ impl PipeClient {
         let parameters = parameters::piping_client(options.idle);
         let session = ClientSession::open(&options, parameters, factory).await?;
         session.welcomed().await?;
+        session.connection.send_in_order();
         let routes = Routes::default();
         let (connection, routing) = (session.connection.clone(), routes.clone());
         let routing = tokio::spawn(async move { routing.accept(&connection, HEADER).await });
@@ -50,6 +51,11 @@ impl PipeClient {
     /// What carries the connection.
     pub fn transport(&self) -> &Transport {
         &self.session.transport
+    }
+
+    /// Whether several interfaces were wanted, and the server agrees to one path only.
+    pub fn has_one_path_only(&self) -> bool {
+        self.session.has_one_path_only()
     }
 
     /// Opens a pipe to `target` and copies what `from` provides to it, and what comes from it to

@@ -2,13 +2,14 @@
 
 use super::connect::{Connected, Dial};
 use super::options::ClientOptions;
+use super::paths::PathSummary;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
-use crate::connection::{close, framing};
+use crate::connection::{close, framing, parameters};
 use crate::credentials::known_paths::KnownPath;
 use crate::error::Error;
 use crate::wire::{Message, Reason, VERSION};
-use noq_proto::{TransportConfig, VarInt};
+use noq_proto::{PathId, TransportConfig, VarInt};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,6 +59,9 @@ impl ClientSession {
     ) -> Result<Self, Error> {
         if let Some(qlog) = &options.qlog {
             parameters.qlog_factory(Arc::new(qlog.clone()));
+        }
+        if !options.via.is_empty() {
+            parameters::agree_to_paths(&mut parameters, parameters::PATHS);
         }
         let Connected {
             endpoint,
@@ -147,6 +151,25 @@ impl ClientSession {
             },
             (error, _) => error,
         }
+    }
+
+    /// Whether several interfaces were wanted and the peer agrees to one path only.
+    pub fn has_one_path_only(&self) -> bool {
+        self.transport == Transport::Quic
+            && self.endpoint.links().len() > 1
+            && self.connection.paths().is_none()
+    }
+
+    /// What was done on each path.
+    pub fn paths(&self) -> Vec<PathSummary> {
+        if let Some(paths) = self.connection.paths() {
+            return PathSummary::by_link(&paths, &self.endpoint.links());
+        }
+        let path = self.connection.path_stats(PathId::ZERO);
+        let first = self.endpoint.links().into_iter().next();
+        path.map(|stats| PathSummary::alone(&stats, first))
+            .into_iter()
+            .collect()
     }
 
     /// Saves what the path was seen to carry. A short transfer may have seen less than an earlier

@@ -32,6 +32,8 @@ pub enum Update {
     Queued(u32),
     /// The transfer runs over TLS and TCP, under this congestion control.
     OverTcp(TcpControl),
+    /// Several interfaces were wanted, and the server agrees to one path only.
+    OnePath,
     /// The transfer was interrupted and goes on after this time.
     Interrupted {
         /// Why.

@@ -24,6 +24,8 @@ const AUTHENTICATED_REQUESTS: u32 = 128;
 
 /// The least data under way at a limited rate, bytes.
 const LIMITED_WINDOW: u32 = 32 << 10;
+/// Paths that a client may have at once.
+pub(crate) const PATHS: usize = 8;
 
 /// Time between packets that keep an idle pipe open: NATs forget UDP after 30 s and more.
 const PIPE_KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -67,6 +69,7 @@ pub(crate) fn piping_client(idle: Span) -> TransportConfig {
 /// The receiver's parameters for a client that has not shown its token.
 pub(crate) fn server(idle: Span) -> TransportConfig {
     let mut config = common(idle);
+    agree_to_paths(&mut config, PATHS);
     config
         .receive_window(VarInt::from_u32(UNAUTHENTICATED_WINDOW))
         .max_concurrent_bidi_streams(VarInt::from_u32(REQUESTS));
@@ -76,6 +79,11 @@ pub(crate) fn server(idle: Span) -> TransportConfig {
 /// Lets an authenticated client make more requests at once.
 pub(crate) fn admit_requests(connection: &Connection) {
     connection.set_max_concurrent_bi_streams(VarInt::from_u32(AUTHENTICATED_REQUESTS));
+}
+
+/// Lets the connection have several paths, if the peer agrees. A server always does.
+pub(crate) fn agree_to_paths(config: &mut TransportConfig, paths: usize) {
+    config.max_concurrent_multipath_paths(u32::try_from(paths).unwrap_or(u32::MAX));
 }
 
 /// Raises the limits for a client that has shown its token.

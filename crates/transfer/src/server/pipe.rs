@@ -83,6 +83,9 @@ impl Session {
             })?),
         };
         parameters::admit(&self.connection);
+        if !probe {
+            self.connection.send_in_order();
+        }
         self.connection.admit(self.client.user.max_priority);
         let accepted = Message::Accepted {
             transfer: route.transfer,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `address` | a server as the user names it |
 //! | `race` | several addresses at once (RFC 8305) |
+//! | `via` | the network interfaces |
 //! | `tcp` | where UDP is blocked |
 //! | `small_packets` | what a silent server answers |
 //! | `failure` | why it failed, and what to do |
@@ -13,8 +14,10 @@ mod failure;
 mod race;
 mod small_packets;
 mod tcp;
+mod via;
 
 pub use address::ServerAddress;
+pub use via::Via;
 
 use super::options::ClientOptions;
 use crate::connection::over_tcp::{Transport, TransportChoice};
@@ -98,9 +101,23 @@ impl<'a> Dial<'a> {
             ))
         })?;
         let addresses = race::order(addresses);
-        let quic = race::race(addresses.clone(), |address| {
-            self.attempt(address, expected, factory())
+        // Over several interfaces each address is tried on the first that answers.
+        let tries = addresses.iter().flat_map(|address| {
+            let links = via::interfaces(&self.options.via, *address);
+            (0..links.map_or(1, |links| links.len().max(1))).map(|link| (*address, link))
         });
+        let tries: Vec<_> = tries.collect();
+        let quic = async {
+            let quic = race::race(tries, |(address, link)| {
+                self.attempt(address, link, expected, factory())
+            });
+            quic.await.map_err(|lost| match lost {
+                Lost::All(all) => {
+                    Lost::All(all.into_iter().map(|((a, _), why)| (a, why)).collect())
+                }
+                Lost::Everywhere(error) => Lost::Everywhere(error),
+            })
+        };
         let tcp = race::race(addresses, |address| self.attempt_tcp(address, expected));
         let won = match self.options.transport {
             TransportChoice::Quic => quic.await,
@@ -122,6 +139,7 @@ impl<'a> Dial<'a> {
     async fn attempt(
         &self,
         address: SocketAddr,
+        first: usize,
         expected: Option<Fingerprint>,
         factory: Factory,
     ) -> Result<Connected, Failed<Failure, Error>> {
@@ -141,7 +159,8 @@ impl<'a> Dial<'a> {
         let mut transport = self.transport.clone();
         datagrams::seek_largest(&mut transport, address);
         let prepared = factory.client(config, transport, self.options.priority);
-        let endpoint = open(address).map_err(|e| local(&e))?;
+        let links = self.links(address, first).map_err(|e| local(&e))?;
+        let endpoint = open(address, links.first()).map_err(|e| local(&e))?;
         let mut connecting = endpoint
             .connect(prepared, address, SERVER_NAME)
             .map_err(|e| local(&format!("{address}: {e}")))?;
@@ -153,6 +172,10 @@ impl<'a> Dial<'a> {
         let (result, answer) = with_side_work(limit, answer).await;
         let error = match result {
             Ok(Ok(connection)) => {
+                if !links.is_empty() {
+                    let links = via::links(&self.options.via, links, address);
+                    endpoint.use_links(links).map_err(|e| local(&e))?;
+                }
                 return Ok(Connected {
                     endpoint,
                     connection,
@@ -196,6 +219,17 @@ impl<'a> Dial<'a> {
 }
 
 impl Dial<'_> {
+    /// The interfaces to `address`, the `first`-th of them first; none: the system chooses.
+    fn links(&self, address: SocketAddr, first: usize) -> Result<Vec<String>, String> {
+        if self.options.via.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut links = via::interfaces(&self.options.via, address)?;
+        let first = first % links.len();
+        links.rotate_left(first);
+        Ok(links)
+    }
+
     /// The server accepts none of the groups that this end offers.
     fn no_common_group(&self) -> Error {
         Error::KeyExchange {
@@ -205,14 +239,17 @@ impl Dial<'_> {
     }
 }
 
-/// An endpoint that can reach `address`.
-fn open(address: SocketAddr) -> Result<Endpoint, Error> {
+/// An endpoint that can reach `address`, over an interface if one is given.
+fn open(address: SocketAddr, device: Option<&String>) -> Result<Endpoint, Error> {
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let local = SocketAddr::new(any, 0);
-    let socket = udp::open(local)?;
+    let socket = match device {
+        Some(device) => via::socket(device, address)?,
+        None => udp::open(local)?,
+    };
     let config = datagrams::accept(EndpointConfig::default());
     udp::endpoint(config, None, socket, local)
 }

@@ -12,13 +12,27 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use noq_proto::{ClientConfig, EndpointConfig};
 use rustls::pki_types::ServerName;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use whimbrel_quic::Factory;
 use whimbrel_quic::endpoint::Endpoint;
+
+/// A TCP connection, over an interface if one is given.
+async fn connect(address: SocketAddr, device: Option<&String>) -> io::Result<TcpStream> {
+    let Some(device) = device else {
+        return TcpStream::connect(address).await;
+    };
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.bind_device(Some(device.as_bytes()))?;
+    socket.connect(address).await
+}
 
 impl Dial<'_> {
     /// Tries one address.
@@ -47,7 +61,10 @@ impl Dial<'_> {
         expected: Option<Fingerprint>,
     ) -> Result<Connected, Failed<Failure, Error>> {
         let port = address.port();
-        let stream = TcpStream::connect(address).await.map_err(|error| {
+        let device = self
+            .links(address, 0)
+            .map_err(|why| Failed::Here(Failure::Tcp(why)))?;
+        let stream = connect(address, device.first()).await.map_err(|error| {
             let ip = address.ip();
             let text = format!("TCP port {port} of {ip} cannot be reached: {error}");
             Failed::Here(Failure::Tcp(text))

@@ -11,6 +11,7 @@ use crate::client::filter::Filter;
 use crate::client::listing::{Listing, entries};
 use crate::client::mirror::{DeleteOptions, Mirror};
 use crate::client::options::{ClientOptions, Measurement};
+use crate::client::paths::PathSummary;
 use crate::client::session::ClientSession;
 use crate::client::summary::goodput;
 use crate::client::update::{Outcome, Progress, Update};
@@ -98,6 +99,8 @@ pub struct GetReport {
     pub transport: Option<Transport>,
     /// How the keys of that connection were agreed on, such as `X25519MLKEM768`.
     pub key_exchange: Option<KeyExchange>,
+    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over TLS.
+    pub paths: Vec<PathSummary>,
     /// Time from the first request to the end, seconds.
     pub seconds: f64,
     /// Bytes that were received and stored, over time, bits per second.
@@ -190,6 +193,7 @@ pub async fn get(
         result.err(),
     );
     GetReport {
+        paths: attempts.paths(),
         transport: attempts.transport,
         key_exchange: attempts.key_exchange,
         would_get: task.would_get,
@@ -219,6 +223,7 @@ fn report(
         retries,
         transport: None,
         key_exchange: None,
+        paths: Vec::new(),
         seconds,
         goodput_bps: goodput(
             bytes,

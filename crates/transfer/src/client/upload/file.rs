@@ -398,6 +398,7 @@ fn summarize(
         verdicts: VerdictCounts::of(&now),
         bursts: now.bursts.map(BurstSummary::from),
         saved_path: attempts.saved.map(SavedPathSummary::from),
+        paths: attempts.paths(),
         samples: options
             .measurement
             .trace

@@ -20,6 +20,7 @@ use crate::client::filter::Filter;
 use crate::client::mirror::DeleteOptions;
 use crate::client::news::News;
 use crate::client::options::{ClientOptions, Measurement};
+use crate::client::paths::PathSummary;
 use crate::client::session::ClientSession;
 use crate::client::summary::{PathUse, goodput};
 use crate::client::update::{Outcome, Progress, Update};
@@ -128,6 +129,8 @@ pub struct TreeReport {
     /// How the transfer used its path.
     #[serde(skip)]
     pub path_use: PathUse,
+    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over TLS.
+    pub paths: Vec<PathSummary>,
     /// Why the transfer ended early.
     #[serde(skip)]
     pub error: Option<Error>,
@@ -185,6 +188,7 @@ pub async fn send_tree(
     let report = job.report(attempts.retries, seconds, result.err());
     TreeReport {
         path_use: attempts.path_use(client, report.sent_bytes),
+        paths: attempts.paths(),
         transport: attempts.transport,
         key_exchange: attempts.key_exchange,
         ..report
@@ -212,6 +216,7 @@ impl TreeReport {
             removed: 0,
             would_remove: Vec::new(),
             path_use: PathUse::default(),
+            paths: Vec::new(),
             error: Some(error),
         }
     }
@@ -372,6 +377,7 @@ impl TreeJob {
             removed: self.removed,
             would_remove: std::mem::take(&mut self.would_remove),
             path_use: PathUse::default(),
+            paths: Vec::new(),
             error,
         }
     }
