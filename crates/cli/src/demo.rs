@@ -14,7 +14,9 @@ use whimbrel_study::path::fraction;
 use whimbrel_study::real::algorithm::for_tcp;
 use whimbrel_study::real::paper::{self, Case};
 use whimbrel_study::real::text::{self, RACE};
+use whimbrel_study::real::two_links::{Link, TwoLinks};
 use whimbrel_study::real::{Carrier, Length, Order, RUNS, Row, Trial};
+use whimbrel_transfer::default_controller;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Race controllers over an emulated lossy path with a real file
@@ -31,6 +33,9 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate};
 /// With --paper enhanced-aatp the path and the controllers are those of Table 5 of the
 /// Enhanced-AATP paper: OC-3, and fades in which every packet is lost. By default a tenth of the
 /// table: 100 MB, and one fade of each length; one transfer after the other, about two minutes.
+///
+/// With --two-links one file is sent over two links: alone over each, over both at once, and over
+/// both while the first one is pulled after three seconds.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Each controller sends what the simulator expects it to deliver in --time, at most 64 MiB. A
@@ -43,10 +48,13 @@ greatest_bps}, measured {goodput_bps, seconds, sent_packets, lost_packets, blake
 bytes, seed, and for each of trials controller, fades {count, seconds}, predicted_seconds,
 measured (as above) or not_measured, paper_seconds (null in a tenth of the table), additional
 {measured, predicted, paper}: the time beyond that without fades, over the length of the fades, and
-warnings.
+warnings. With --two-links: links [{rate_bps, alone_goodput_bps}], together_goodput_bps, and cut
+{longest_stall_ms, verified}: the longest time after a link was pulled in which no data was
+acknowledged, and whether the copy is verified. What was not measured is null.
 
 Examples:
   whimbrel demo
+  whimbrel demo --two-links
   whimbrel demo --time 15s
   whimbrel demo --tcp                        the kernel's CUBIC, and others on the kernel's TCP
   whimbrel demo --size 64MiB                 the same file for all; CUBIC takes seven minutes
@@ -69,6 +77,13 @@ pub struct DemoArgs {
     /// With --paper: the paper's file of 1 GB, and all its fades
     #[arg(long, requires = "paper")]
     full: bool,
+    /// Send one file over two links, 20 Mbit/s x 40 ms and 10 Mbit/s x 80 ms, and pull the first
+    #[arg(
+        long,
+        conflicts_with_all = ["tcp", "paper", "rate", "rtt", "loss", "size", "time", "controllers",
+            "picture"]
+    )]
+    two_links: bool,
     /// Rate of the path
     #[arg(long, default_value = "50 Mbit/s")]
     rate: Rate,
@@ -133,6 +148,9 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.paper.is_some() {
         return repeat_paper(&args);
     }
+    if args.two_links {
+        return over_two_links(&args);
+    }
     let too_small = [
         (
             args.size.is_some_and(Bytes::is_zero),
@@ -195,6 +213,23 @@ fn repeat_paper(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         || paper::text::table(args.full, &all),
     )?;
     Ok(real::status(all.iter().map(|(_, row)| row)))
+}
+
+/// Sends a file over two links, and shows what that gains and what a cut costs.
+fn over_two_links(args: &DemoArgs) -> anyhow::Result<ExitCode> {
+    let link = |mbps: u64, ms| Link {
+        rate: Rate::from_bits_per_sec(mbps * 1_000_000),
+        rtt: Duration::from_millis(ms),
+    };
+    let comparison = real::run_two_links(TwoLinks {
+        links: [link(20, 40), link(10, 80)],
+        size: Bytes::new(24 << 20),
+        cut_after: Duration::from_secs(3),
+        controller: default_controller(),
+        seed: args.seed,
+    })?;
+    print::result(args.json, || comparison.json(), || comparison.text())?;
+    Ok(ExitCode::from(u8::from(comparison.has_failed())))
 }
 
 /// Writes the picture, if the user wants one.

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
 use whimbrel_link::{
-    Capture, IntervalLog, LinkError, LossLog, Options, PathSpec, Prepared, Program,
+    Capture, IntervalLog, LinkError, LossLog, MAX_INTERFACES, Options, PathSpec, Prepared, Program,
 };
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
@@ -56,6 +56,8 @@ Examples:
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario net.toml --link radio,core --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
+  whimbrel link --scenario two.toml --link wifi --link lte \\
+      --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2 --via whimbrel0 --via whimbrel1
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
   whimbrel link --rate 10Mbit/s --rtt 600ms --csv path.csv --pcap path.pcapng -- ./measure.sh
   whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
@@ -73,14 +75,15 @@ pub struct LinkArgs {
     )]
     scenario: Option<PathBuf>,
     /// Which link of the scenario, or several one behind the other from near to far: `radio,core`
-    /// [default: the only one that flows share]
+    /// [default: the only one that flows share]; repeat it to give both ends an interface for each:
+    /// whimbrel0, whimbrel1, ...
     #[arg(
         long,
         value_name = "NAME[,NAME]",
         requires = "scenario",
         help_heading = "Path"
     )]
-    link: Option<String>,
+    link: Vec<String>,
     #[command(flatten, next_help_heading = "Path")]
     path: PathArgs,
     #[command(flatten)]
@@ -177,12 +180,19 @@ pub struct LinkArgs {
 /// Runs the command behind the path. Its standard output is the command's alone; all else goes to
 /// standard error.
 pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
-    let spec = match &args.scenario {
+    if args.link.len() > MAX_INTERFACES {
+        let text = format!(
+            "--link: at most {MAX_INTERFACES} links, not {}",
+            args.link.len()
+        );
+        return Err(BadInput::new(text).into());
+    }
+    let specs = match &args.scenario {
         Some(file) => {
             let (text, file) = sim::read(file)?;
-            emulated::path(&text, &file, args.link.as_deref(), args.seed)?
+            emulated::paths(&text, &file, &args.link, args.seed)?
         }
-        None => path(&args)?,
+        None => vec![path(&args)?],
     };
     let congestion = match (&args.controller, &args.tcp) {
         (Some(spec), _) => Congestion::Whimbrel(spec.clone()),
@@ -208,6 +218,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     };
     let mut options = Options {
         far: args.far.clone().map(Program::Shell),
+        interfaces: specs.len(),
         ecn: args.ecn,
         ..Options::default()
     };
@@ -238,7 +249,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     // From here on the process may have threads.
     let running = registered.map(Registered::start).transpose()?;
     let live = live.map(live_path::Live::start).transpose()?;
-    let report = path.run(&spec);
+    let report = path.run_all(&specs);
     if let Some(live) = live {
         live.finish()?;
     }

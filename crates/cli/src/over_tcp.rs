@@ -1,7 +1,9 @@
-//! How a client reaches its server: `--transport`, `--require-pq`, `--no-resume-rate`.
+//! How a client reaches its server: `--transport`, `--via`, `--require-pq`, `--no-resume-rate`.
 
 pub use whimbrel_study::real::over_tcp as algorithm;
-use whimbrel_transfer::{AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice};
+use whimbrel_transfer::{
+    AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice, Via,
+};
 
 /// The transport and its keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -16,6 +18,10 @@ pub struct TransportArgs {
         help_heading = "Server"
     )]
     transport: TransportChoice,
+    /// Use this network interface, or the one with this address; repeat it to use several at once,
+    /// or write `all` for all that have a route to the server. TCP uses the first
+    #[arg(long, value_name = "INTERFACE|ADDRESS|all", help_heading = "Server")]
+    via: Vec<Via>,
     /// Accept only a post-quantum key exchange (X25519MLKEM768), so that a quantum computer cannot
     /// decrypt a record of the connection later. By default it is preferred
     #[arg(long, help_heading = "Server")]
@@ -35,6 +41,7 @@ impl TransportArgs {
     /// Sets what these options say.
     pub fn apply(&self, options: &mut ClientOptions) {
         options.transport = self.transport;
+        options.via.clone_from(&self.via);
         options.groups = groups(self.require_pq);
     }
 }
@@ -46,6 +53,9 @@ pub fn groups(post_quantum: bool) -> AcceptedGroups {
         false => AcceptedGroups::Any,
     }
 }
+
+/// What the user should know about a server that agrees to one path only.
+pub const ONE_PATH: &str = "the server agrees to one path only: the others of --via are not used";
 
 /// What the user should know about a connection over TCP.
 pub fn notice(control: &TcpControl) -> String {

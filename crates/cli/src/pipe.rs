@@ -57,7 +57,7 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         let client = PipeClient::connect(options).await?;
-        say_if_over_tcp(&client);
+        say_what_is_used(&client);
         let stopped = |_| Error::Stopped;
         let mut hangup = signal(SignalKind::hangup()).map_err(stopped)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(stopped)?;
@@ -107,10 +107,13 @@ fn options(
     options
 }
 
-/// Says so if UDP is blocked.
-fn say_if_over_tcp(client: &PipeClient) {
+/// Says so if UDP is blocked, or the server agrees to one path only.
+fn say_what_is_used(client: &PipeClient) {
     if let Transport::Tls(control) = client.transport() {
         writeln!(io::stderr(), "{}", over_tcp::notice(control)).ok();
+    }
+    if client.has_one_path_only() {
+        writeln!(io::stderr(), "{}", over_tcp::ONE_PATH).ok();
     }
 }
 

@@ -6,6 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whimbrel_study::Error;
+use whimbrel_study::real::two_links::{Comparison, TwoLinks};
 use whimbrel_study::real::{self, Order, Progress, Row, Trial};
 
 /// Runs the trials, with a progress bar for each. `stopped` ends them, and leaves nothing behind.
@@ -21,10 +22,36 @@ pub fn run(trials: Vec<Trial>, order: Order, stopped: &AtomicBool) -> anyhow::Re
             format!("{}/{count} {}, {carrier}", i + 1, trial.controller)
         }
     };
-    let titles: Vec<String> = trials.iter().enumerate().map(title).collect();
+    let titles = trials.iter().enumerate().map(title).collect();
+    let mut watch = watching(titles, stopped);
+    ended(real::run(trials, order, &Bar::new(), &mut watch))
+}
+
+/// Runs the transfers of one file over two links, in the same way.
+///
+/// # Errors
+/// Those of [`TwoLinks::run`], and if it was stopped.
+pub fn run_two_links(what: TwoLinks, stopped: &AtomicBool) -> anyhow::Result<Comparison> {
+    let titles = ["first link", "second link", "both", "one pulled"];
+    let mut watch = watching(titles.map(str::to_owned).to_vec(), stopped);
+    ended(what.run(&Bar::new(), &mut watch))
+}
+
+fn ended<T>(result: Result<T, Error>) -> anyhow::Result<T> {
+    match result {
+        Err(Error::Stopped) => bail!("stopped before all transfers had ended"),
+        result => Ok(result?),
+    }
+}
+
+/// Shows a progress bar for each transfer, and ends all when `stopped` is set.
+fn watching(
+    titles: Vec<String>,
+    stopped: &AtomicBool,
+) -> impl FnMut(usize, Progress) -> ControlFlow<()> {
     let bars = MultiProgress::new();
-    let mut shown: Vec<Option<ProgressBar>> = vec![None; count];
-    let mut watch = |i: usize, progress: Progress| {
+    let mut shown: Vec<Option<ProgressBar>> = vec![None; titles.len()];
+    move |i: usize, progress: Progress| {
         let Progress {
             stored,
             size,
@@ -43,10 +70,6 @@ pub fn run(trials: Vec<Trial>, order: Order, stopped: &AtomicBool) -> anyhow::Re
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    };
-    match real::run(trials, order, &Bar::new(), &mut watch) {
-        Err(Error::Stopped) => bail!("stopped before all transfers had ended"),
-        rows => Ok(rows?),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `whimbrel tunnel`: local ports that lead to ports at a server.
 
-use super::{failed, options, say_if_over_tcp};
+use super::{failed, options, say_what_is_used};
 use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
 use crate::over_tcp::TransportArgs;
@@ -87,7 +87,7 @@ pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
 /// Prints the news of a tunnel.
 fn show(event: TunnelEvent<'_>) {
     match event {
-        TunnelEvent::Connected(client) => say_if_over_tcp(client),
+        TunnelEvent::Connected(client) => say_what_is_used(client),
         TunnelEvent::Failed(target, error) => {
             writeln!(io::stderr(), "{target}: {error}").ok();
         }

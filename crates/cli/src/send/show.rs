@@ -73,6 +73,7 @@ impl Show {
             }
             Update::Removed(name) if self.args.verbose => self.print(&format!("removed {name}")),
             Update::OverTcp(control) => self.say(over_tcp::notice(&control)),
+            Update::OnePath => self.say(over_tcp::ONE_PATH.to_owned()),
             Update::Queued(position) => {
                 self.say(format!("the server is busy: {} in line", ordinal(position)));
             }

@@ -10,6 +10,24 @@ use whimbrel_units::nearest;
 /// The suffix of the reverse direction's name in a network.
 const REVERSE: &str = " (reverse)";
 
+/// The paths of several links, each with a seed of its own; of none: the only one that flows share.
+///
+/// # Errors
+/// As [`path`].
+pub fn paths(text: &str, file: &Path, names: &[String], seed: u64) -> Result<Vec<PathSpec>, Error> {
+    if names.is_empty() {
+        return Ok(vec![path(text, file, None, seed)?]);
+    }
+    let named = |(number, name): (u64, &String)| {
+        Ok(PathSpec {
+            // Links of one kind must not lose the same packets.
+            seed: seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            ..path(text, file, Some(name), seed)?
+        })
+    };
+    (0..).zip(names).map(named).collect()
+}
+
 /// Both directions of links of the scenario's first point: of those called `names`, one behind the
 /// other from near to far with commas between them, or of the only one that flows share.
 ///

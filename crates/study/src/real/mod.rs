@@ -21,6 +21,7 @@
 //! | `quic`, `tcp` | the two ends of a transfer |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
+//! | [`two_links`] | one file over two links at once |
 
 pub mod algorithm;
 pub mod emulated;
@@ -37,6 +38,7 @@ mod tcp;
 pub mod text;
 mod transfer;
 mod trust;
+pub mod two_links;
 
 pub use load::Load;
 pub use measurement::{Measurement, PathQuality, Sample};

@@ -7,10 +7,11 @@ use whimbrel_units::Duration;
 
 /// A table with a column for each direction, and notes below it.
 pub fn path_table(report: &Report) -> String {
-    let directions = [&report.forward, &report.backward];
+    let mut directions = vec![&report.forward, &report.backward];
+    directions.extend(report.more.iter().flatten());
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, cell: &dyn Fn(&DirectionReport) -> String| {
-        let cells = directions.map(cell);
+        let cells = directions.iter().copied().map(cell);
         rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
     };
     row("packets offered", &|d| d.counters.offered.to_string());
@@ -43,15 +44,21 @@ pub fn path_table(report: &Report) -> String {
     row("emulator late, p99", &|d| us(d.lateness.p99));
     row("emulator late, most", &|d| us(d.lateness.max));
     let head = format!("path, {:.1} s", report.elapsed.as_secs_f64());
-    let columns = [
-        (&*head, false),
-        ("near to far", true),
-        ("far to near", true),
-    ];
+    let names: Vec<String> = (0..=report.more.len())
+        .flat_map(|number| {
+            let of = match report.more.is_empty() {
+                true => String::new(),
+                false => format!("whimbrel{number}, "),
+            };
+            ["near to far", "far to near"].map(|side| format!("{of}{side}"))
+        })
+        .collect();
+    let mut columns = vec![(&*head, false)];
+    columns.extend(names.iter().map(|name| (name.as_str(), true)));
     let mut text = text_table(&columns, &rows);
 
     let mut note = |line: String| text.push_str(&format!("note: {line}\n"));
-    let sum = |what: fn(&DirectionReport) -> u64| directions.into_iter().map(what).sum::<u64>();
+    let sum = |what: fn(&DirectionReport) -> u64| directions.iter().copied().map(what).sum::<u64>();
     let missed = sum(|d| d.missed.unwrap_or(0));
     if missed > 0 {
         note(format!(

@@ -1,14 +1,15 @@
 //! The two ends of a transfer over QUIC.
 
-use super::measurement::{Measurement, SAMPLING, Sample};
+use super::measurement::{Measurement, Sample};
 use std::future::pending;
 use std::path::Path;
+use std::time::Duration as Span;
 use tokio::runtime::Runtime;
 use whimbrel_cc::Spec;
 use whimbrel_link::FAR;
 use whimbrel_transfer::{
     ClientOptions, DEFAULT_PORT, Identity, Measurement as Recording, Retry, SendOptions,
-    SendSource, ServeOptions, Server, ServerAddress, TracePoint, TransportChoice, transfer,
+    SendSource, ServeOptions, Server, ServerAddress, TracePoint, TransportChoice, Via, transfer,
 };
 use whimbrel_units::Duration;
 
@@ -26,8 +27,15 @@ pub fn serve(directory: &Path, identity: &Identity) -> Result<(), String> {
     })
 }
 
-/// Sends a file to the far end.
-pub fn send(file: &Path, identity: &Identity, controller: &Spec) -> Result<Measurement, String> {
+/// Sends a file to the far end, over these network interfaces if there are any. Samples are taken at
+/// this interval.
+pub fn send(
+    file: &Path,
+    identity: &Identity,
+    controller: &Spec,
+    via: &[Via],
+    sampling: Span,
+) -> Result<Measurement, String> {
     let server = ServerAddress {
         host: FAR.to_string(),
         port: DEFAULT_PORT,
@@ -35,6 +43,7 @@ pub fn send(file: &Path, identity: &Identity, controller: &Spec) -> Result<Measu
     let client = ClientOptions {
         fingerprint: Some(identity.fingerprint()),
         transport: TransportChoice::Quic,
+        via: via.to_vec(),
         // An outage does not end it.
         retry: Some(Retry {
             limit: Some(Duration::from_secs(24 * 3600)),
@@ -44,7 +53,7 @@ pub fn send(file: &Path, identity: &Identity, controller: &Spec) -> Result<Measu
     };
     let options = SendOptions {
         measurement: Recording {
-            trace: Some(SAMPLING.into()),
+            trace: Some(sampling.into()),
             ..Recording::default()
         },
         ..SendOptions::new(client, SendSource::File(file.to_owned()))

@@ -1,7 +1,7 @@
 //! The real half: a file from one end of an emulated path to the other, in processes of its own.
 
 use super::algorithm::Registered;
-use super::measurement::{Measurement, PathQuality};
+use super::measurement::{Measurement, PathQuality, SAMPLING};
 use super::{Carrier, Implementation, Trial, Watch, quic, tcp};
 use crate::Error;
 use crate::prediction::Prediction;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use whimbrel_cc::Spec;
 use whimbrel_link::{DirectionReport, Options, PathSpec, Prepared, Process, Program, Slot};
-use whimbrel_transfer::Identity;
+use whimbrel_transfer::{Identity, Via};
 use whimbrel_units::Bytes;
 
 /// Interval between looks at the transfers' progress.
@@ -88,6 +88,27 @@ impl Stage {
         Transfer::start(trial, own, prediction)
     }
 
+    /// Whether the system lets us make a path at all; if not, why.
+    pub fn allows_paths(&self) -> &Result<(), String> {
+        &self.path
+    }
+
+    /// Starts the transfer of a file of this size, drawn with this seed, as `carry` does; `longest`:
+    /// the longest predicted time.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn begin(
+        &self,
+        file: (Bytes, u64),
+        longest: Duration,
+        carry: impl FnOnce(&Files) -> Result<Measurement, String>,
+    ) -> Result<Transfer, Error> {
+        let own = tempfile::tempdir_in(&self.scratch);
+        let own = own.map_err(|e| Error::failed("cannot make a temporary directory", e))?;
+        Transfer::begin(own, file, longest, carry)
+    }
+
     /// Reports progress until all transfers have ended; `first`: the number of the first one.
     ///
     /// # Errors
@@ -130,7 +151,7 @@ fn allowed(on_tcp: Option<&Spec>) -> Result<Result<(), String>, Error> {
         seed: 1,
     };
     let nothing = || Program::function(|| 0);
-    let mut work = Work::start(|| on_path(&path, on_tcp, nothing(), None).map(drop))?;
+    let mut work = Work::start(|| on_paths(&[path], on_tcp, nothing(), None).map(drop))?;
     while work.process.ended().is_none() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -178,15 +199,17 @@ impl<T: Serialize + DeserializeOwned> Returned<T> {
     }
 }
 
-/// Runs a program behind a path, with `on_tcp` as the congestion control of its TCP.
-fn on_path(
-    path: &PathSpec,
+/// Runs a program behind paths, one for each interface, with `on_tcp` as the congestion control of
+/// its TCP.
+fn on_paths(
+    paths: &[PathSpec],
     on_tcp: Option<&Spec>,
     near: Program,
     far: Option<Program>,
 ) -> Result<PathQuality, String> {
     let mut options = Options {
         far,
+        interfaces: paths.len(),
         ..Options::default()
     };
     let registered = on_tcp.map(|spec| Registered::new(spec.clone(), &mut options));
@@ -198,17 +221,18 @@ fn on_path(
     // From here on the process may have threads.
     let running = registered.map(Registered::start).transpose();
     let running = running.map_err(|e| e.to_string())?;
-    let report = prepared.run(path).map_err(|e| e.to_string())?;
+    let report = prepared.run_all(paths).map_err(|e| e.to_string())?;
     let tcp = running.map(|running| running.finish(report.elapsed).report);
     if report.status > 128 {
         return Err(format!("signal {} killed the sender", report.status - 128));
     }
     let late = |d: &DirectionReport| d.lateness.p99.as_secs_f64();
     let missed = |d: &DirectionReport| d.missed.unwrap_or(0) + d.out_of_memory;
-    let (forward, backward) = (&report.forward, &report.backward);
+    let more = report.more.iter().flatten();
+    let directions = [&report.forward, &report.backward].into_iter().chain(more);
     Ok(PathQuality {
-        late_p99_s: late(forward).max(late(backward)),
-        missed: missed(forward) + missed(backward),
+        late_p99_s: directions.clone().map(late).fold(0.0, f64::max),
+        missed: directions.map(missed).sum(),
         fallbacks: tcp.as_ref().map_or(0, |tcp| tcp.fallbacks),
         dropped_events: tcp.as_ref().map_or(0, |tcp| tcp.dropped_events),
     })
@@ -216,7 +240,7 @@ fn on_path(
 
 /// The files of a transfer.
 #[derive(Clone)]
-struct Files {
+pub(super) struct Files {
     file: PathBuf,
     inbox: PathBuf,
     identity: PathBuf,
@@ -239,23 +263,35 @@ pub(super) struct Transfer {
 
 impl Transfer {
     fn start(trial: &Trial, own: TempDir, prediction: &Prediction) -> Result<Self, Error> {
+        let path = trial.emulated()?;
+        let (size, longest) = (prediction.size, prediction.longest.into());
+        Self::begin(own, (size, trial.seed), longest, |files| {
+            carry(trial, path, files)
+        })
+    }
+
+    /// Carries a file of this size, drawn with this seed, as `carry` does; `longest`: the longest
+    /// predicted time.
+    fn begin(
+        own: TempDir,
+        (size, seed): (Bytes, u64),
+        longest: Duration,
+        carry: impl FnOnce(&Files) -> Result<Measurement, String>,
+    ) -> Result<Self, Error> {
         let files = Files {
             file: own.path().join("file"),
             inbox: own.path().join("inbox"),
             identity: own.path().join("identity"),
         };
-        let hash = fs::create_dir(&files.inbox)
-            .and_then(|()| make_file(&files.file, trial.seed, prediction.size));
+        let hash = fs::create_dir(&files.inbox).and_then(|()| make_file(&files.file, seed, size));
         let hash = hash.map_err(Error::writing(&files.file))?;
-        let path = trial.emulated()?;
-        let work = Work::start(|| carry(trial, &path, &files))?;
-        let longest: Duration = prediction.longest.into();
+        let work = Work::start(|| carry(&files))?;
         let span = longest.saturating_mul(PATIENCE).saturating_add(GRACE);
         Ok(Self {
             work,
             _own: own,
             inbox: files.inbox,
-            size: prediction.size,
+            size,
             hash,
             deadline: Instant::now() + span.min(LONGEST),
             overdue: false,
@@ -300,42 +336,58 @@ impl Transfer {
 }
 
 /// Carries the file over the path: the work of a transfer's own process.
-fn carry(trial: &Trial, path: &PathSpec, files: &Files) -> Result<Measurement, String> {
-    let text = |error: whimbrel_link::LinkError| error.to_string();
-    let sent: Arc<Returned<Result<Measurement, String>>> = Arc::new(Returned::new().map_err(text)?);
-    let returned = Arc::clone(&sent);
-    let (here, there) = (files.clone(), files.clone());
+fn carry(trial: &Trial, path: PathSpec, files: &Files) -> Result<Measurement, String> {
     let controller = trial.controller.clone();
-    let (near, far) = match trial.carrier {
-        Carrier::Quic => {
-            let identity = Identity::load_or_create(&files.identity).map_err(|e| e.to_string())?;
-            let identity = Arc::new(identity);
-            let known = Arc::clone(&identity);
-            (
-                Program::function(move || {
-                    returned.put(&quic::send(&here.file, &known, &controller))
-                }),
-                Program::function(move || status(quic::serve(&there.inbox, &identity))),
-            )
-        }
+    match trial.carrier {
+        Carrier::Quic => carry_by_quic(&[path], &controller, Vec::new(), SAMPLING, files),
         Carrier::Tcp => {
+            let text = |error: whimbrel_link::LinkError| error.to_string();
+            let sent: Arc<Sent> = Arc::new(Returned::new().map_err(text)?);
+            let returned = Arc::clone(&sent);
+            let (here, there) = (files.clone(), files.clone());
             // By the socket: a namespace may have the kernel's CUBIC as its default only if the
             // administrator allows it.
             let of_kernel = trial.implementation() == Implementation::Kernel;
             let congestion = of_kernel.then(|| controller.to_string());
-            (
-                Program::function(move || {
-                    returned.put(&tcp::send(&here.file, congestion.as_deref()))
-                }),
-                Program::function(move || status(tcp::receive(&there.inbox.join("file")))),
-            )
+            let near = Program::function(move || {
+                returned.put(&tcp::send(&here.file, congestion.as_deref()))
+            });
+            let far = Program::function(move || status(tcp::receive(&there.inbox.join("file"))));
+            let on_tcp = is_ours_on_tcp(trial).then_some(&trial.controller);
+            finish(on_paths(&[path], on_tcp, near, Some(far))?, &sent)
         }
-    };
-    let on_tcp = is_ours_on_tcp(trial).then_some(&trial.controller);
-    let quality = on_path(path, on_tcp, near, Some(far))?;
+    }
+}
+
+/// What the sender hands back.
+type Sent = Returned<Result<Measurement, String>>;
+
+fn finish(quality: PathQuality, sent: &Sent) -> Result<Measurement, String> {
     let mut measurement = sent.get().and_then(|sent| sent)?;
     measurement.path = quality;
     Ok(measurement)
+}
+
+/// The same over QUIC and several paths, one for each interface of the near end.
+pub(super) fn carry_by_quic(
+    paths: &[PathSpec],
+    controller: &Spec,
+    via: Vec<Via>,
+    sampling: Duration,
+    files: &Files,
+) -> Result<Measurement, String> {
+    let sent: Arc<Sent> = Arc::new(Returned::new().map_err(|e| e.to_string())?);
+    let returned = Arc::clone(&sent);
+    let (here, there) = (files.clone(), files.clone());
+    let identity = Identity::load_or_create(&files.identity).map_err(|e| e.to_string())?;
+    let identity = Arc::new(identity);
+    let (known, controller) = (Arc::clone(&identity), controller.clone());
+    let near = Program::function(move || {
+        let sent = quic::send(&here.file, &known, &controller, &via, sampling);
+        returned.put(&sent)
+    });
+    let far = Program::function(move || status(quic::serve(&there.inbox, &identity)));
+    finish(on_paths(paths, None, near, Some(far))?, &sent)
 }
 
 /// The exit status of the far end; an error goes to standard error.

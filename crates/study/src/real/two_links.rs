@@ -1,0 +1,277 @@
+//! One file over two links at once: alone over each, over both, and over both while the faster one
+//! is pulled in the middle. Each transfer runs for real over emulated links, beside the simulator's
+//! prediction for the same links.
+
+use super::Watch;
+use super::emulated;
+use super::measurement::Measurement;
+use super::transfer::{Files, Stage, carry_by_quic};
+use crate::runs::run_all;
+use crate::{Error, Observer};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration as Span;
+use whimbrel_cc::Spec;
+use whimbrel_link::PathSpec;
+use whimbrel_report::text_table;
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::sweep;
+use whimbrel_transfer::Via;
+use whimbrel_units::{Bytes, Duration, Rate};
+
+/// Interval of the samples, which bounds how exactly a stall is known.
+const SAMPLING: Span = Span::from_millis(5);
+/// The outage of a link that was pulled ends long after the transfer.
+const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
+/// No transfer is simulated for longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// One link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Rate in both directions.
+    pub rate: Rate,
+    /// Base RTT.
+    pub rtt: Duration,
+}
+
+/// What is compared.
+#[derive(Debug, Clone)]
+pub struct TwoLinks {
+    /// The links; each has a buffer of 1 BDP. The first one is pulled.
+    pub links: [Link; 2],
+    /// Size of the file.
+    pub size: Bytes,
+    /// When the first link is pulled, after the start.
+    pub cut_after: Duration,
+    /// The algorithm of each path.
+    pub controller: Spec,
+    /// Seed of the file and the links.
+    pub seed: u64,
+}
+
+/// One transfer, predicted and measured.
+#[derive(Debug)]
+pub struct Row {
+    /// In a few words.
+    pub name: String,
+    /// Predicted goodput, bit/s.
+    pub predicted_bps: f64,
+    /// The real half, or why there is none.
+    pub measured: Result<Measurement, String>,
+}
+
+/// All four transfers.
+#[derive(Debug)]
+pub struct Comparison {
+    what: TwoLinks,
+    /// Alone over each link, over both, and with the first one pulled.
+    pub rows: [Row; 4],
+    /// Whether the system allows emulated links at all.
+    pub allowed: bool,
+}
+
+impl TwoLinks {
+    /// Both links as a scenario; `routes`: the links that the flow uses, `is_cut`: the first one is
+    /// pulled.
+    fn scenario(&self, routes: &[usize], is_cut: bool) -> Result<Scenario, Error> {
+        let text = self.scenario_text(routes, is_cut);
+        Ok(Scenario::parse(&text, Path::new("two links"))?)
+    }
+
+    fn scenario_text(&self, routes: &[usize], is_cut: bool) -> String {
+        let mut text = String::new();
+        for (number, Link { rate, rtt }) in self.links.iter().enumerate() {
+            let delay = *rtt / 2;
+            text += &format!(
+                "[link.{}]\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = \"1 bdp\"\n",
+                name(number)
+            );
+            if number == 0 && is_cut {
+                let (begin, end) = (self.cut_after, self.cut_after + FOR_EVER);
+                text += &format!("loss = {{ outages = [[\"{begin}\", \"{end}\"]] }}\n");
+            }
+        }
+        let routes: Vec<String> = routes.iter().map(|n| format!("[{:?}]", name(*n))).collect();
+        let (controller, size) = (&self.controller, self.size);
+        text + &format!(
+            "[[flow]]\ncontroller = \"{controller}\"\nroutes = [{}]\nsize = \"{size}\"\n\
+             [run]\nduration = \"{LONGEST}\"\nmss = \"1414 B\"\nheader = \"66 B\"\n\
+             ack_delay = \"25 ms\"\nmin_rto = \"200 ms\"\npacing = 1.25\nscheduler = \"ecf\"\n",
+            routes.join(", ")
+        )
+    }
+
+    /// The predicted seconds of a transfer.
+    fn predict(
+        &self,
+        routes: &[usize],
+        is_cut: bool,
+        observer: &dyn Observer,
+    ) -> Result<f64, Error> {
+        let scenario = self.scenario(routes, is_cut)?;
+        let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
+        let flow = runs.first().and_then(|run| run.outcome.flows.first());
+        let time = flow.map(|flow| flow.completion.unwrap_or(flow.active));
+        Ok(time.unwrap_or_default().as_secs_f64())
+    }
+
+    /// The emulated links of a transfer.
+    fn emulated(&self, routes: &[usize], is_cut: bool) -> Result<Vec<PathSpec>, Error> {
+        let text = self.scenario_text(&[0, 1], is_cut);
+        let names: Vec<String> = routes.iter().map(|number| name(*number)).collect();
+        emulated::paths(&text, Path::new("two links"), &names, self.seed)
+    }
+
+    /// Predicts all transfers, and measures them, all at the same time.
+    ///
+    /// # Errors
+    /// If the links are wrong, there is no space for files, or it is stopped.
+    pub fn run(self, observer: &dyn Observer, watch: &mut Watch<'_>) -> Result<Comparison, Error> {
+        let stage = Stage::new(&[])?;
+        let allowed = stage.allows_paths().clone();
+        let [first, second] = self
+            .links
+            .map(|link| format!("{}, {}", link.rate, link.rtt));
+        let transfers: [(String, &[usize], bool); 4] = [
+            (format!("{first} alone"), &[0], false),
+            (format!("{second} alone"), &[1], false),
+            ("both together".to_owned(), &[0, 1], false),
+            (
+                format!("both, the first pulled after {}", self.cut_after),
+                &[0, 1],
+                true,
+            ),
+        ];
+        let mut predicted = Vec::new();
+        let mut running = Vec::new();
+        for (_, routes, is_cut) in &transfers {
+            predicted.push(self.predict(routes, *is_cut, observer)?);
+        }
+        for ((_, routes, is_cut), seconds) in transfers.iter().zip(&predicted) {
+            let paths = self.emulated(routes, *is_cut)?;
+            running.push(match &allowed {
+                Ok(()) => {
+                    let longest = Span::from_secs_f64(*seconds);
+                    let carry = |files: &Files| self.carry(&paths, files);
+                    Ok(stage.begin((self.size, self.seed), longest, carry)?)
+                }
+                Err(why) => Err(why.clone()),
+            });
+        }
+        stage.wait(0, &mut running, watch)?;
+        let measured = running
+            .into_iter()
+            .map(|transfer| transfer.and_then(|t| t.result()));
+        let bits = self.size.get() as f64 * 8.0;
+        let mut measured: Vec<_> = measured.collect();
+        let rows = std::array::from_fn(|index| Row {
+            name: transfers[index].0.clone(),
+            predicted_bps: bits / predicted[index].max(f64::MIN_POSITIVE),
+            measured: std::mem::replace(&mut measured[index], Err(String::new())),
+        });
+        Ok(Comparison {
+            what: self,
+            rows,
+            allowed: allowed.is_ok(),
+        })
+    }
+
+    fn carry(&self, paths: &[PathSpec], files: &Files) -> Result<Measurement, String> {
+        let via = match paths.len() {
+            1 => Vec::new(),
+            _ => vec![Via::All],
+        };
+        carry_by_quic(paths, &self.controller, via, SAMPLING, files)
+    }
+}
+
+fn name(link: usize) -> String {
+    format!("link-{}", link + 1)
+}
+
+impl Comparison {
+    /// The longest time after the cut in which no data was acknowledged, milliseconds.
+    fn longest_stall_ms(&self) -> Option<f64> {
+        let measured = self.rows[3].measured.as_ref().ok()?;
+        let cut = self.what.cut_after.as_secs_f64();
+        let mut last = (cut, 0);
+        let mut longest: f64 = 0.0;
+        let after = measured.samples.iter().filter(|sample| sample.t_s >= cut);
+        for sample in after {
+            if sample.delivered_bytes > last.1 {
+                longest = longest.max(sample.t_s - last.0);
+                last = (sample.t_s, sample.delivered_bytes);
+            }
+        }
+        Some(longest.max(measured.seconds - last.0) * 1000.0)
+    }
+
+    /// Whether a transfer failed that the system allows.
+    pub fn has_failed(&self) -> bool {
+        self.allowed && self.rows.iter().any(|row| row.measured.is_err())
+    }
+
+    /// The object that `demo --two-links --json` prints.
+    pub fn json(&self) -> Value {
+        let goodput = |row: &Row| row.measured.as_ref().ok().map(|m| m.goodput_bps);
+        let link = |(link, row): (&Link, &Row)| {
+            json!({
+                "rate_bps": link.rate.as_bits_per_sec(),
+                "alone_goodput_bps": goodput(row),
+            })
+        };
+        let links: Vec<Value> = self.what.links.iter().zip(&self.rows).map(link).collect();
+        json!({
+            "links": links,
+            "together_goodput_bps": goodput(&self.rows[2]),
+            "cut": {
+                "longest_stall_ms": self.longest_stall_ms(),
+                // A copy that differs is no measurement.
+                "verified": self.rows[3].measured.is_ok(),
+            },
+        })
+    }
+
+    /// A table, and a sentence on the cut.
+    pub fn text(&self) -> String {
+        let mbps = |bps: f64| format!("{:.2}", bps / 1e6);
+        let rows = self.rows.iter().map(|row| {
+            let measured = row.measured.as_ref();
+            let real = measured.map_or_else(|_| "-".to_owned(), |m| mbps(m.goodput_bps));
+            let time = measured.map_or_else(|_| "-".to_owned(), |m| format!("{:.1}", m.seconds));
+            let difference = measured.map_or_else(
+                |_| "-".to_owned(),
+                |m| format!("{:+.0}", (m.goodput_bps / row.predicted_bps - 1.0) * 100.0),
+            );
+            vec![
+                row.name.clone(),
+                real,
+                mbps(row.predicted_bps),
+                difference,
+                time,
+            ]
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        let columns = [
+            ("link, one file", false),
+            ("real Mbit/s", true),
+            ("simulated Mbit/s", true),
+            ("%", true),
+            ("s", true),
+        ];
+        let mut text = text_table(&columns, &rows);
+        for row in &self.rows {
+            if let Err(why) = &row.measured {
+                text += &format!("not measured: {}: {why}\n", row.name);
+            }
+        }
+        if let Some(stall) = self.longest_stall_ms() {
+            text += &format!(
+                "after the cut nothing was acknowledged for {stall:.0} ms at most; every copy is \
+                 verified\n"
+            );
+        }
+        text
+    }
+}
