@@ -148,7 +148,6 @@ fn emulate(command: &[String]) -> ExitCode {
             .map(|_| Arc::clone(&counts) as _)
             .into_iter()
             .collect(),
-        ..Options::default()
     };
     let command = Program::Command(command.iter().map(OsString::from).collect());
     let prepared = Prepared::new(&command, &options);
