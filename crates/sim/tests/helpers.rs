@@ -80,6 +80,22 @@ fn without_losses_helpers_change_nothing() {
 }
 
 #[test]
+fn what_a_helper_does_is_the_same_whether_a_run_is_sampled_or_not() {
+    for (helper, order) in [
+        ("\"snoop\"", DOWN),
+        ("\"eln\"", UP),
+        ("{ freeze = \"200 ms\" }", DOWN),
+    ] {
+        let key = format!("helper = {helper}\n{LOSS}");
+        let of = |run_keys| {
+            let flow = flow_with(run_keys, "newreno", "", &key, order);
+            (flow.delivered, flow.packets_sent, flow.retransmits)
+        };
+        assert_eq!(of(""), of("sample = \"1 s\""), "{helper}");
+    }
+}
+
+#[test]
 fn a_frozen_sender_goes_on_where_it_was() {
     let outages =
         "loss = { outages = [[\"10 s\", \"14 s\"], [\"20 s\", \"24 s\"], [\"30 s\", \"34 s\"]] }";

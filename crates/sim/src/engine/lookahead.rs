@@ -9,10 +9,11 @@
 //!   link that its answers go on. An end that only counts packets needs no link of its own. The end
 //!   is called with the time at which the packet arrives.
 //!
-//! Nothing is computed ahead across a [helper](super::helper). Nothing is computed ahead on links
-//! that are polled: the other station of a Wi-Fi channel may
-//! send first, and CoDel's decision depends on later packets. Nothing is computed ahead in a run
-//! that is sampled: a sample shows the queues and flows in between.
+//! Nothing is computed ahead across a [helper](super::helper), nor behind a link on which one puts
+//! packets again: they would come after packets that leave the link later. Nothing is computed
+//! ahead on links that are polled: the other station of a Wi-Fi channel may send first, and CoDel's
+//! decision depends on later packets. Nothing is computed ahead in a run that is sampled: a sample
+//! shows the queues and flows in between.
 //!
 //! A loss that is computed ahead is counted at once. Its sender learns the cause, for the record of
 //! its decisions, when the time of the loss has come.
@@ -46,6 +47,13 @@ impl Lookahead {
     }
 }
 
+/// Whether packets leave a link in the order in which they enter it, and no helper sees them or
+/// puts some of them on it again.
+fn in_order(pipes: &[Pipe], link: LinkId) -> bool {
+    let pipe = &pipes[link.index()];
+    pipe.link.keeps_order() && !pipe.watched && pipe.entry.is_none()
+}
+
 /// The links that are only ever entered from one other link that keeps its packets in order.
 fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
@@ -68,16 +76,12 @@ fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
             before = Some(*link);
         }
     }
-    let in_order = |link: LinkId| {
-        let pipe = &pipes[link.index()];
-        pipe.link.keeps_order() && !pipe.watched
-    };
     entered
         .into_iter()
         .zip(pipes)
         .map(|(entered, pipe)| {
             let alone = pipe.polled.is_none() && pipe.entry.is_none();
-            alone && matches!(entered, Entered::From(link) if in_order(link))
+            alone && matches!(entered, Entered::From(link) if in_order(pipes, link))
         })
         .collect()
 }
@@ -96,15 +100,11 @@ fn ends(
         let link = link.index();
         entered[link] == 1 && pipes[link].polled.is_none() && pipes[link].entry.is_none()
     };
-    let in_order = |link: &LinkId| {
-        let pipe = &pipes[link.index()];
-        pipe.link.keeps_order() && !pipe.watched
-    };
     let early = |flow: usize, end: End, receives: &[LinkId], sends: &[LinkId]| {
         let (Some(last), Some(first)) = (receives.last(), sends.first()) else {
             return false;
         };
-        in_order(last)
+        in_order(pipes, *last)
             && match behavior(flow, end) {
                 EndBehavior::Acts => false,
                 EndBehavior::Answers => own(first),
