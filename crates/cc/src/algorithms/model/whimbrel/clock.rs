@@ -13,11 +13,11 @@
 //! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
 //! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
 //! by a part of that. Where they differ by more, each flow drains at its own time, and flows
-//! of this algorithm share less well (docs/whimbrel.md has the figures). What all flows leave for
-//! that time is a tenth of what they have, which is less than what a loss costs CUBIC.
+//! of this algorithm share less well (docs/whimbrel.md has the figures): `clock=false` is for such
+//! hosts (`rhythm.rs`). What all flows leave for that time is a tenth of what they have, which is
+//! less than what a loss costs CUBIC.
 //!
-//! `clock=false` counts from the connection's first acknowledgment; `clock_error` is a constant
-//! error of this host's clock, to measure what errors cost.
+//! `clock_error` is a constant error of this host's clock, to measure what errors cost.
 //!
 //! Units: seconds.
 
@@ -27,9 +27,8 @@ use crate::registry::entry::Setup;
 /// The strokes of the shared clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    /// UTC when the connection's clock shows zero; `None` before the first acknowledgment, if the
-    /// connection counts from there.
-    utc: Option<f64>,
+    /// UTC when the connection's clock shows zero.
+    utc: f64,
     /// Time from one stroke to the next.
     unit: f64,
     /// The next stroke, by the connection's clock; `None` before the first acknowledgment.
@@ -41,8 +40,8 @@ pub(super) struct Clock {
 pub(super) struct Stroke(u64);
 
 impl Clock {
-    /// A clock whose strokes are `unit` apart; `utc` as above.
-    pub fn new(utc: Option<f64>, unit: f64) -> Self {
+    /// A clock whose strokes are `unit` apart; `utc`: as in the field.
+    pub fn new(utc: f64, unit: f64) -> Self {
         Self {
             utc,
             unit,
@@ -56,7 +55,7 @@ impl Clock {
         let mixed = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let error = config.clock_error * mixed as f64 / f64::from(1 << 24);
         let utc = setup.utc.as_secs_f64() + error;
-        Self::new(config.clock.then_some(utc), unit)
+        Self::new(utc, unit)
     }
 
     /// The stroke that falls between the last acknowledgment and the one of `now`, if one does.
@@ -66,17 +65,11 @@ impl Clock {
         if last.is_some_and(|next| now < next) {
             return None;
         }
-        let utc = *self.utc.get_or_insert(-now);
+        let utc = self.utc;
         let number = ((now + utc) / self.unit).floor();
         self.next = Some((number + 1.0) * self.unit - utc);
         let heard = last.is_some() && now - (number * self.unit - utc) <= late;
         heard.then_some(Stroke(number as u64))
-    }
-
-    /// Strokes come earlier by this, from now on (`rhythm.rs`).
-    pub fn advance(&mut self, by: f64) {
-        self.utc = self.utc.map(|utc| utc + by);
-        self.next = self.next.map(|next| next - by);
     }
 
     /// Whether it is one of the strokes of a flow whose strokes are at least `least` apart.
@@ -94,7 +87,7 @@ mod tests {
     fn connections_that_began_at_different_times_hear_the_same_strokes() {
         // The clock of each shows zero when it begins: at 1,000,001 and at 1,000,003.5 s of UTC.
         for (utc, strokes) in [(1_000_001.0, [4.0, 9.0]), (1_000_003.5, [1.5, 6.5])] {
-            let mut clock = Clock::new(Some(utc), 5.0);
+            let mut clock = Clock::new(utc, 5.0);
             let heard: Vec<f64> = (0..100)
                 .map(|tick| f64::from(tick) / 10.0)
                 .filter(|now| clock.on_ack(*now, 0.1).is_some())
@@ -104,16 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn without_the_time_of_day_it_counts_from_the_first_acknowledgment() {
-        let mut clock = Clock::new(None, 5.0);
-        assert_eq!(clock.on_ack(3.0, 0.1), None);
-        assert_eq!(clock.on_ack(7.9, 0.1), None);
-        assert_eq!(clock.on_ack(8.0, 0.1), Some(Stroke(1)));
-    }
-
-    #[test]
     fn a_stroke_during_a_pause_is_over() {
-        let mut clock = Clock::new(Some(0.0), 5.0);
+        let mut clock = Clock::new(0.0, 5.0);
         assert_eq!(clock.on_ack(4.0, 0.1), None);
         assert_eq!(clock.on_ack(7.0, 0.1), None);
         assert_eq!(clock.on_ack(9.9, 0.1), None);
@@ -123,7 +108,7 @@ mod tests {
 
     #[test]
     fn slower_flows_take_strokes_of_the_faster_ones() {
-        let clock = Clock::new(Some(0.0), 5.0);
+        let clock = Clock::new(0.0, 5.0);
         let of = |least: f64| -> Vec<u64> {
             (0..9).filter(|n| clock.counts(Stroke(*n), least)).collect()
         };

@@ -75,35 +75,19 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         (0.0, 3600.0),
         "error of this host's clock, up to this by the connection's seed, s",
     ),
-    sense("clock", "drain at the same time of day as all other hosts"),
     sense(
-        "share",
-        "give way at a drain, if it has more than its share",
+        "clock",
+        "drain at the same time of day as all other hosts; off: after the lowest RTT",
     ),
-    Parameter {
-        name: "listen",
-        domain: Domain::Switch(false),
-        meaning: "move drains to those of other flows",
-    },
-    sense("kin", "tell by a drain whose queue it is"),
     sense("drain", "drain the queue to measure the base RTT"),
     sense("classify", "estimate whether a loss is congestion"),
     sense("elasticity", "compete with flows that do not yield"),
     sense("path", "take a longer path for what it is, not for a queue"),
     sense(
-        "memory",
-        "after startup, take the rate that its queue has shown",
-    ),
-    sense("refill", "restore the window after an outage"),
-    sense(
         "forward",
         "measure queues on the way to the receiver only, by its clock",
     ),
     sense("noise", "let the queue grow with the noise of the RTT"),
-    sense(
-        "hasten",
-        "leave startup when a queue begins, not after losses",
-    ),
 ];
 
 /// Their values.
@@ -115,7 +99,6 @@ pub(super) struct Config {
     pub drain_after: f64,
     /// Delay that noise may explain, as a multiple of the noise.
     pub noise_times: f64,
-    pub memory: bool,
     /// The square root of the number of own flows that a queue may come from.
     pub own_flows: f64,
     /// Round trips.
@@ -123,17 +106,12 @@ pub(super) struct Config {
     /// Seconds.
     pub clock_error: f64,
     pub clock: bool,
-    pub share: bool,
-    pub listen: bool,
-    pub kin: bool,
     pub drain: bool,
     pub classify: bool,
     pub elasticity: bool,
     pub path: bool,
-    pub refill: bool,
     pub noise: bool,
     pub forward: bool,
-    pub hasten: bool,
 }
 
 impl Config {
@@ -142,23 +120,17 @@ impl Config {
             a: values.number("a") * values.number("priority").sqrt(),
             gain: values.number("gain"),
             drain_after: values.number("drain_after"),
-            memory: values.switch("memory"),
             noise_times: values.number("noise_times"),
             own_flows: values.number("own_flows").sqrt(),
             withstand: values.number("withstand") as u32,
             clock_error: values.number("clock_error"),
             clock: values.switch("clock"),
-            share: values.switch("share"),
-            listen: values.switch("listen"),
-            kin: values.switch("kin"),
             drain: values.switch("drain"),
             classify: values.switch("classify"),
             elasticity: values.switch("elasticity"),
             path: values.switch("path"),
-            refill: values.switch("refill"),
             noise: values.switch("noise"),
             forward: values.switch("forward"),
-            hasten: values.switch("hasten"),
         }
     }
 }

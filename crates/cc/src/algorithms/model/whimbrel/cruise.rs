@@ -7,8 +7,7 @@
 //!   `RTT - T = q(x)`.
 //! * While the queue is shorter than half of the target, the path has room. After three such round
 //!   trips the step doubles with each one, up to half of the window: a path that has become
-//!   ten times faster is filled in about ten round trips. Near the capacity that the path is known
-//!   to have the doubling begins anew: back to it fast, beyond it slowly. Near the window of the
+//!   ten times faster is filled in about ten round trips. Near the window of the
 //!   last round trip without room it waits for [`NEAR_PATIENCE`] of them: such room is what a
 //!   drain, or the loss of another flow, leaves for a moment, and a short buffer has no place for
 //!   more.
@@ -36,8 +35,6 @@ const HEADROOM: (f64, f64) = (1.25, 2.0);
 pub(super) struct Cruise {
     velocity: f64,
     calm: u32,
-    /// The window has reached what the path was known to hold.
-    beyond: bool,
 }
 
 impl Cruise {
@@ -45,7 +42,6 @@ impl Cruise {
         Self {
             velocity: 1.0,
             calm: 0,
-            beyond: false,
         }
     }
 
@@ -54,7 +50,6 @@ impl Cruise {
         Self {
             velocity: 1.0,
             calm: u32::MAX,
-            beyond: false,
         }
     }
 
@@ -69,14 +64,10 @@ impl Cruise {
     }
 
     /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
-    /// used; `beyond`: the window has reached what the path is known to hold; `patience`: round
-    /// trips with room after which the step doubles.
-    pub fn on_round(&mut self, room: bool, beyond: bool, patience: u32) {
-        if !room || (beyond && !self.beyond) {
-            *self = Self::new();
-        }
-        self.beyond = beyond;
+    /// used; `patience`: round trips with room after which the step doubles.
+    pub fn on_round(&mut self, room: bool, patience: u32) {
         if !room {
+            *self = Self::new();
             return;
         }
         self.calm = self.calm.saturating_add(1);
@@ -122,7 +113,7 @@ mod tests {
         let mut cruise = Cruise::new();
         let steps: Vec<f64> = (0..6)
             .map(|_| {
-                cruise.on_round(true, false, PATIENCE);
+                cruise.on_round(true, PATIENCE);
                 cruise.step(1000.0, 1006.0, 0.5, true, true)
             })
             .collect();
@@ -132,7 +123,7 @@ mod tests {
             50.0,
             "at most half"
         );
-        cruise.on_round(false, false, PATIENCE);
+        cruise.on_round(false, PATIENCE);
         assert_eq!(cruise.step(1000.0, 1006.0, 0.5, false, true), 3.0);
     }
 
@@ -151,7 +142,7 @@ mod tests {
             assert_eq!(rounds, patience, "{settled}, {rtt}");
             let mut cruise = Cruise::new();
             let fast = (1..20).find(|_| {
-                cruise.on_round(true, false, rounds);
+                cruise.on_round(true, rounds);
                 cruise.is_fast()
             });
             assert_eq!(fast, Some(patience));

@@ -211,12 +211,6 @@ impl Delays {
         self.seen = now;
     }
 
-    /// The base RTT is `old` after all.
-    pub fn restore(&mut self, old: f64) {
-        self.base = old.min(self.base);
-        self.periods = [self.base; PERIODS];
-    }
-
     /// The path is another one since `now`, with this base RTT.
     pub fn rebase(&mut self, now: f64, rtt: f64) {
         self.periods = [rtt; PERIODS];

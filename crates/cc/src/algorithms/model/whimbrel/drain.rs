@@ -4,18 +4,15 @@
 //! one: its base RTT contains the queue of the others, and it takes more than its share. So at
 //! each stroke of `clock.rs`, every `drain_after` (5 s, or the next 5, 10, 20 s... that are 20 RTT
 //! on long paths), the window goes to [`KEPT`] of what the path holds, for [`ROUNDS`] round trips
-//! and [`LEAST`]. All flows of a bottleneck do so at the same time. A base that errs by up to a
-//! tenth in one of them does not prevent that the queue empties. A flow that saw its base within
-//! the last [`LATELY`] of that time needs no drain: on paths that lose packets the queue empties
-//! often.
+//! and [`LEAST`]. A base that errs by up to a tenth in one of the flows does not prevent that the
+//! queue empties. A flow that saw its base within the last [`LATELY`] of that time needs no drain:
+//! on paths that lose packets the queue empties often.
 //!
 //! A drain costs three round trips with a tenth less: 1 % of 5 s at an RTT of 100 ms.
 //!
 //! The same excursion, from another window, is the trial of `compete.rs`.
 //!
 //! Units: seconds, bytes.
-
-use super::rhythm::Lowest;
 
 /// Fraction of the bandwidth-delay product that stays in flight.
 pub(super) const KEPT: f64 = 0.9;
@@ -41,7 +38,7 @@ pub(super) struct Excursion {
     began: f64,
     rounds: u32,
     /// The lowest RTT since its packets are acknowledged.
-    lowest: Lowest,
+    min: f64,
     /// Window and standing RTT before it.
     before: (f64, f64),
 }
@@ -51,7 +48,7 @@ impl Excursion {
         Self {
             began: now,
             rounds: 0,
-            lowest: Lowest::NONE,
+            min: f64::INFINITY,
             before: (window, standing),
         }
     }
@@ -59,7 +56,7 @@ impl Excursion {
     /// Processes a sample and the standing RTT.
     pub fn on_sample(&mut self, now: f64, rtt: f64, standing: f64) {
         if now - self.began > FEEDBACK * standing {
-            self.lowest.add(now, rtt);
+            self.min = super::lower(self.min, rtt);
         }
     }
 
@@ -76,12 +73,7 @@ impl Excursion {
 
     /// The minimum RTT that it saw; infinite without a sample.
     pub fn min(&self) -> f64 {
-        self.lowest.rtt
-    }
-
-    /// The same, and when it was seen.
-    pub fn lowest(&self) -> Lowest {
-        self.lowest
+        self.min
     }
 
     /// Window and standing RTT before it.

@@ -20,24 +20,22 @@
 //!
 //! **Down** ([`Yielding`], in default mode). While the queue is longer than this algorithm's flows
 //! make it, the window shrinks. If the queue shrinks with it, the others yield, or there are none.
-//! If after `withstand` round trips (seven) it has not, they do not yield: compete. If the RTT was
-//! constant meanwhile, it is the delay of a longer path; a flow that fills the queue varies it with
-//! its own packets. One more flow of this algorithm makes a queue, too, which withstands for five
-//! to seven of its round trips, until its startup ends. So seven are needed, and those in which the
-//! queue grows as in a startup do not count.
+//! If after `withstand` round trips (seven) it has not, they do not yield: compete. One more flow
+//! of this algorithm makes a queue, too, which withstands for five to seven of its round trips,
+//! until its startup ends. So seven are needed, and those in which the queue grows as in a startup
+//! do not count.
 //!
 //! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a
 //! full path two fifths longer and the queue does not answer, either the path is longer or the
-//! others yield: nothing to compete with. A flow with a small share cannot see an answer before
-//! that.
+//! others yield: nothing to compete with, and what was taken for a queue is the path's. That needs
+//! the capacity, and a flow that others have kept small never saw it: it took its own best rate for
+//! the path's, and after six packets more without an answer CUBIC's queue for a longer path. So
+//! this counts only if the last drain has left no queue.
 //!
 //! **Down, deliberately** (the drain, and the trial of `compete.rs`): if the queue empties, nobody
 //! else keeps it.
 //!
 //! Units: seconds, bytes.
-
-/// Round trips after which a constant RTT is a longer path, and what must be left of the window.
-const FLAT: (u32, f64) = (3, 0.85);
 
 /// The RTT is constant if it varies by less than this fraction of the queue.
 const CONSTANT: f64 = 0.1;
@@ -52,17 +50,6 @@ const SUSPECTED: u32 = 3;
 /// a round trip proves nothing.
 const BURST: f64 = 1.4;
 
-/// What is known of a long queue in default mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finding {
-    /// Nothing yet.
-    Open,
-    /// The path is longer.
-    Path,
-    /// Other flows keep the queue long.
-    Elastic,
-}
-
 /// The answer of the queue while this flow yields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Yielding {
@@ -72,8 +59,6 @@ pub(super) struct Yielding {
     rounds: u32,
     /// The window before it began to yield.
     onset: f64,
-    /// Standing RTTs of the last rounds.
-    last: [f64; FLAT.0 as usize],
     /// The longest queue since, and the last one.
     peak: f64,
     queue: f64,
@@ -86,7 +71,6 @@ impl Yielding {
             needed: withstand,
             rounds: 0,
             onset: 0.0,
-            last: [0.0; FLAT.0 as usize],
             peak: 0.0,
             queue: 0.0,
         }
@@ -107,19 +91,12 @@ impl Yielding {
         self.needed = SUSPECTED.min(self.withstand);
     }
 
-    /// Ends a round trip with the window `before` it and the window now. A `queue` above `foreign`
-    /// is longer than this algorithm's flows make it. With `path` a longer path may be found.
-    pub fn on_round(
-        &mut self,
-        (before, window): (f64, f64),
-        (standing, queue): (f64, f64),
-        foreign: f64,
-        noise: f64,
-        path: bool,
-    ) -> Finding {
+    /// Ends a round trip that began with the window `before`. A `queue` above `foreign` is longer
+    /// than this algorithm's flows make it. Returns whether others keep it long.
+    pub fn on_round(&mut self, before: f64, queue: f64, foreign: f64) -> bool {
         if queue <= foreign {
             self.reset();
-            return Finding::Open;
+            return false;
         }
         if queue < YIELDS * self.peak {
             self.reset();
@@ -132,19 +109,7 @@ impl Yielding {
         }
         self.queue = queue;
         self.peak = self.peak.max(queue);
-        self.last.rotate_right(1);
-        self.last[0] = standing;
-        let max = self.last.iter().copied().fold(0.0, f64::max);
-        let min = self.last.iter().copied().fold(f64::INFINITY, f64::min);
-        let (rounds, left) = FLAT;
-        let constant = path && max - min < (CONSTANT * queue).max(2.0 * noise);
-        if self.rounds >= rounds && constant && window < left * self.onset {
-            return Finding::Path;
-        }
-        match self.rounds >= self.needed {
-            true => Finding::Elastic,
-            false => Finding::Open,
-        }
+        self.rounds >= self.needed
     }
 }
 
@@ -197,32 +162,29 @@ mod tests {
 
     const FOREIGN: f64 = 0.01;
 
-    /// The first finding on a path of 50 ms whose queue answers the window by `queue`.
-    fn yielding(mut queue: impl FnMut(u32, f64) -> f64) -> (u32, Finding) {
-        let mut yielding = Yielding::new(6);
+    /// The round trip in which a queue that is `queue(round, window)` is found to be others'.
+    fn found(withstand: u32, suspect: bool, mut queue: impl FnMut(u32, f64) -> f64) -> Option<u32> {
+        let mut yielding = Yielding::new(withstand);
+        if suspect {
+            yielding.suspect();
+        }
         let mut window = 100.0;
-        for round in 1..=30 {
+        (1..=30).find(|round| {
             let before = window;
             window *= 0.85;
-            let queue = queue(round, window);
-            let finding =
-                yielding.on_round((before, window), (0.05 + queue, queue), FOREIGN, 0.0, true);
-            if finding != Finding::Open {
-                return (round, finding);
-            }
-        }
-        (0, Finding::Open)
-    }
-
-    #[test]
-    fn a_constant_delay_is_a_longer_path() {
-        assert_eq!(yielding(|_, _| 0.04), (3, Finding::Path));
+            yielding.on_round(before, queue(*round, window), FOREIGN)
+        })
     }
 
     #[test]
     fn a_queue_that_grows_while_this_flow_yields_is_elastic() {
         let grows = |round: u32, _: f64| 0.02 + 0.003 * f64::from(round);
-        assert_eq!(yielding(grows), (6, Finding::Elastic));
+        assert_eq!(found(6, false, grows), Some(6));
+        assert_eq!(
+            found(6, true, grows),
+            Some(3),
+            "a suspicion is half of the proof"
+        );
     }
 
     #[test]
@@ -232,36 +194,17 @@ mod tests {
             1..4 => 0.012 * f64::from(1 << round),
             _ => 0.096 + 0.02 * f64::from(round - 3),
         };
-        assert_eq!(yielding(starts), (8, Finding::Elastic));
-    }
-
-    #[test]
-    fn a_suspicion_shortens_the_proof_once() {
-        let mut yielding = Yielding::new(6);
-        let mut rounds = |suspect: bool| {
-            if suspect {
-                yielding.suspect();
-            }
-            let end = (1..20).find(|round| {
-                let queue = 0.02 + 0.003 * f64::from(*round);
-                let windows = (100.0, 99.0);
-                let found = yielding.on_round(windows, (0.05 + queue, queue), FOREIGN, 0.0, true);
-                found == Finding::Elastic
-            });
-            yielding.on_round((100.0, 99.0), (0.05, 0.0), FOREIGN, 0.0, true);
-            end.expect("found")
-        };
-        assert_eq!([rounds(true), rounds(false)], [3, 6]);
+        assert_eq!(found(6, false, starts), Some(8));
     }
 
     #[test]
     fn a_queue_that_shrinks_with_the_window_is_nobody_elses() {
         // 100 packets make a queue of 40 ms, all its own.
         let own = |_: u32, window: f64| (0.09 * window / 100.0 - 0.05f64).max(0.0);
-        assert_eq!(yielding(own).1, Finding::Open);
+        assert_eq!(found(6, false, own), None);
         // Ten flows of this algorithm that all yield.
         let ten = |round: u32, _: f64| 0.04 * 0.75f64.powi(round as i32);
-        assert_eq!(yielding(ten).1, Finding::Open);
+        assert_eq!(found(6, false, ten), None);
     }
 
     #[test]

@@ -1,33 +1,39 @@
 //! Drains and trials: when they begin, and what they have shown. `drain.rs` and `compete.rs` say
-//! why there are such, `clock.rs` when.
+//! why there are such, `clock.rs` and `rhythm.rs` when.
 //!
 //! Units: seconds, bytes.
 
 use super::clock::Stroke;
-use super::compete::{EMPTIED, REST, TRIAL};
+use super::compete::{FIRST_TRIAL, REST, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
-use super::kin::{self, Drained};
+use super::kin;
 use super::share;
 use super::{Mode, Whimbrel};
 
-/// Drains in a row after which the queue is still long, from which on it competes.
+/// Drains in a row whose queue others keep, from which on it competes.
 const SPOILED: u32 = 2;
 
+/// The part of a queue that is left after a drain if others keep it.
+const STAYS: f64 = 0.5;
+
 impl Whimbrel {
-    /// The clock strikes: it is time for a drain or a trial of all flows.
-    pub(super) fn on_stroke(&mut self, now: f64, stroke: Stroke) {
+    /// The clock strikes: it is time for a drain or a trial of all flows, or with `early` for the
+    /// first trials.
+    pub(super) fn on_stroke(&mut self, now: f64, early: bool, stroke: Option<Stroke>) {
         let base = self.delays.base();
+        let counts = |least| stroke.is_some_and(|stroke| self.clock.counts(stroke, least));
         match &self.mode {
             Mode::Cruise(_) | Mode::Push(..) if self.config.drain => {
                 let between = self.config.drain_after.max(MIN_ROUNDS * base);
-                if self.clock.counts(stroke, between) && self.needs_drain(now, between) {
+                if counts(between) && self.needs_drain(now, between) {
                     self.begin_drain(now);
                 }
             }
             Mode::Compete(compete) => {
                 let between = compete.between_trials(now, base);
-                if between.is_some_and(|between| self.clock.counts(stroke, between)) {
+                let first = early && !self.tried;
+                if between.is_some_and(|between| first || counts(between)) {
                     self.begin_trial(now);
                 }
             }
@@ -35,20 +41,33 @@ impl Whimbrel {
         }
     }
 
-    /// A full second begins: it is time for the first trials of all flows.
-    pub(super) fn on_early_stroke(&mut self, now: f64) {
-        let base = self.delays.base();
-        if let Mode::Compete(compete) = &self.mode
-            && !self.tried
-            && compete.between_trials(now, base).is_some()
-        {
-            self.begin_trial(now);
-        }
-    }
-
     fn needs_drain(&self, now: f64, between: f64) -> bool {
         let lately = now - self.delays.seen() < LATELY * between;
         !lately || self.losses.doubtful(now, 0.5 * between)
+    }
+
+    /// Begins a drain or a trial if it is time for that by the lowest RTT (`rhythm.rs`).
+    pub(super) fn on_rhythm(&mut self, now: f64) {
+        let rtt = self.delays.standing();
+        let period = self.config.drain_after;
+        let least = period.max(MIN_ROUNDS * rtt);
+        match &self.mode {
+            Mode::Cruise(_) | Mode::Push(..)
+                if self.config.drain && self.rhythm.is_due(now, period, least) =>
+            {
+                self.begin_drain(now);
+            }
+            Mode::Compete(compete) if compete.between_trials(now, rtt).is_some() => {
+                let (period, least) = match self.tried {
+                    true => (period, least),
+                    false => (FIRST_TRIAL, FIRST_TRIAL),
+                };
+                if self.rhythm.is_due(now, period, least) {
+                    self.begin_trial(now);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn begin_drain(&mut self, now: f64) {
@@ -58,6 +77,7 @@ impl Whimbrel {
         // A policer loses what exceeds its rate, so only the part that arrives counts.
         let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
         let drain = Excursion::begin(now, self.window, self.delays.standing());
+        self.rhythm.begin(now);
         self.enter(Mode::Drain(drain));
         self.window = (KEPT * held).max(self.min_window());
     }
@@ -68,6 +88,7 @@ impl Whimbrel {
         };
         let trial = Excursion::begin(now, self.window, self.delays.standing());
         self.tried = true;
+        self.rhythm.begin(now);
         self.enter(Mode::Trial(trial, compete.clone()));
         self.window = (TRIAL * self.without_queue(self.window)).max(self.min_window());
     }
@@ -78,17 +99,6 @@ impl Whimbrel {
         self.backward.end_period();
     }
 
-    /// A drain ends: the next one comes when those of other flows do.
-    fn keep_step(&mut self, now: f64, drain: Excursion) {
-        let lowest = drain.lowest();
-        let earlier = (self.rhythm).end_period(now, lowest, self.config.drain_after);
-        let left = lowest.rtt - self.delays.base();
-        if self.config.listen && !kin::is_gone(left, self.wanted(self.own_rate())) {
-            self.clock.advance(earlier);
-            self.early.advance(earlier);
-        }
-    }
-
     pub(super) fn on_draining_round(&mut self, now: f64) {
         let Mode::Drain(drain) = &mut self.mode else {
             return;
@@ -97,28 +107,23 @@ impl Whimbrel {
             return;
         }
         let drain = *drain;
-        self.keep_step(now, drain);
         self.losses.end_quiet(now, false);
-        self.window = drain.before().0;
-        let min = drain.min();
-        let min = if min.is_finite() {
-            min
-        } else {
-            self.delays.base()
+        let (window, standing) = drain.before();
+        self.window = window;
+        let base = self.delays.base();
+        let min = match drain.min().is_finite() {
+            true => drain.min(),
+            false => base,
         };
-        let left = min - self.delays.base();
+        let (noise, alone) = (self.allowance(), self.alone());
+        let (before, left) = (standing - base, min - base);
         self.emptied = left <= self.foreign();
-        let drained = self.drained(drain.before().1, left);
-        self.kin = drained == Drained::Kin;
-        self.spoiled = if self.emptied { 0 } else { self.spoiled + 1 };
+        self.free = kin::is_gone(left, self.wanted(self.own_rate()));
+        self.kin = self.free && before - noise >= kin::SEVERAL * alone;
+        let kept = kin::is_kept(before, left, kin::SEVERAL * alone + noise, STAYS);
+        self.spoiled = if kept { self.spoiled + 1 } else { 0 };
         if self.spoiled >= SPOILED && self.config.elasticity {
             self.begin_competing(now);
-            return;
-        }
-        let longer = self.emptied && drained == Drained::Unmoved && self.config.path;
-        if longer && self.longer.may_assume(now) {
-            self.assume_longer(now, min);
-            self.enter(Mode::Cruise(Cruise::with_room()));
             return;
         }
         self.end_period(now, min);
@@ -130,19 +135,9 @@ impl Whimbrel {
         self.give_way(left);
     }
 
-    /// What a drain that began at this standing RTT and has left so much of the queue, s, says
-    /// about it.
-    fn drained(&self, standing: f64, left: f64) -> Drained {
-        if !self.config.kin {
-            return Drained::Open;
-        }
-        let before = standing - self.delays.base() - self.allowance();
-        Drained::of(before, left, self.alone(), self.wanted(self.own_rate()))
-    }
-
     /// A drain has left so much of the queue, s.
     fn give_way(&mut self, left: f64) {
-        let Some(fair) = self.share.take().filter(|_| self.config.share) else {
+        let Some(fair) = self.share.take() else {
             return;
         };
         if !kin::is_gone(left, self.wanted(self.own_rate())) {
@@ -164,20 +159,19 @@ impl Whimbrel {
         let (trial, mut compete) = (*trial, compete.clone());
         self.losses.end_quiet(now, false);
         let (window, standing) = trial.before();
-        let min = trial.min();
+        let (base, min) = (self.delays.base(), trial.min());
         self.window = window;
-        let (before, left) = (standing - self.delays.base(), min - self.delays.base());
-        let own = EMPTIED * self.alone() + self.allowance();
-        if left <= own.max(REST * before) {
-            self.end_period(now, min);
-            // All who made this queue have yielded at this stroke.
-            self.kin = self.config.kin;
-            let held = window * self.delays.base() / standing;
-            self.window = held.max(self.min_window());
-            self.enter(Mode::cruise());
-        } else {
+        let own = kin::SEVERAL * self.alone() + self.allowance();
+        if kin::is_kept(standing - base, min - base, own, REST) {
             compete.resume(now, window, standing);
             self.mode = Mode::Compete(compete);
+            return;
         }
+        self.end_period(now, min);
+        // All who made this queue have yielded at the same time.
+        self.kin = true;
+        let held = window * self.delays.base() / standing;
+        self.window = held.max(self.min_window());
+        self.enter(Mode::cruise());
     }
 }

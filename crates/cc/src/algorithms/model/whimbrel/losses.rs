@@ -54,6 +54,9 @@ const DRAINS: usize = 4;
 /// A channel that loses more than this is measured again and again.
 const DOUBTFUL: f64 = 0.04;
 
+/// A channel that loses up to this may be one that loses nothing.
+const NO_FLOOR: f64 = 0.01;
+
 /// Packets in which the floor follows the loss of calm rounds.
 const CALM: f64 = 20_000.0;
 
@@ -112,6 +115,8 @@ pub(super) struct Losses {
     /// Packets sent and lost while the path had room.
     quiet: Round,
     score: f64,
+    /// The last round trip lost more than the floor explains.
+    exceeds: bool,
     /// When the path last had room.
     measured: f64,
     /// Rounds whose losses are those of an outage.
@@ -130,6 +135,7 @@ impl Losses {
                 lost: 0.0,
             },
             score: 0.0,
+            exceeds: false,
             measured: 0.0,
             forgiven: 0,
         }
@@ -154,6 +160,7 @@ impl Losses {
         let expected = self.floor * packets;
         let (share, deviations) = EXCESS;
         let bound = expected + deviations * (expected + 1.0).sqrt() + share * packets;
+        self.exceeds = lost > bound;
         let (kept, counts) = SCORE;
         self.score = kept * self.score + if lost > bound { 1.0 } else { 0.0 };
         if fraction > FLOOD && packets > 40.0 {
@@ -222,6 +229,12 @@ impl Losses {
     /// loses as much, and makes no queue.
     pub fn doubtful(&self, now: f64, wait: f64) -> bool {
         self.floor > DOUBTFUL && now - self.measured > wait
+    }
+
+    /// Whether losses may be those of this flow: the channel loses few packets, or the last round
+    /// trip lost more than that.
+    pub fn exceeds(&self) -> bool {
+        self.floor <= NO_FLOOR || self.exceeds
     }
 
     /// There were more losses lately than the floor explains.

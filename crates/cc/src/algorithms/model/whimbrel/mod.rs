@@ -15,7 +15,7 @@
 //! | `cruise.rs` | the default mode: FAST's rule towards the target |
 //! | `drain.rs` | what is the RTT without a queue |
 //! | `clock.rs` | when do all of this algorithm's flows drain, wherever they are |
-//! | `rhythm.rs` | the same where their clocks disagree |
+//! | `rhythm.rs` | the same without a common clock |
 //! | `share.rs` | who gives way then |
 //! | `kin.rs` | whose queue was it, then |
 //! | `fullness.rs` | is a delay above it a queue at all |
@@ -93,7 +93,7 @@ use forward::Backward;
 use fullness::Fullness;
 use limits::Limits;
 use losses::Losses;
-use path::{Longer, Suspected};
+use path::Suspected;
 use rhythm::Rhythm;
 use share::Share;
 use startup::Startup;
@@ -147,9 +147,19 @@ const MIN_WINDOW: f64 = 1.0;
 /// A window is at most this, bytes: every sum of windows remains finite.
 const MAX_WINDOW: f64 = 1e15;
 
-/// The confidence from which on a loss is called congestion, and below which it is ignored.
+/// The confidence from which on a loss is called congestion, below which it is ignored, and from
+/// which on a flow that competes answers it.
 const CONGESTION: f64 = 0.5;
 const IGNORED: f64 = 0.1;
+const SURE: f64 = 0.95;
+
+/// The part of the longest queue that a flow wants at most where the buffer overflows, and the part
+/// of what it would want in a long buffer that it wants at least.
+const BUFFER: f64 = 0.8;
+const FEWEST: f64 = 0.1;
+
+/// Round trips for which an overflow is remembered: as long as the longest queue.
+const OVERFLOW: u64 = 500;
 
 /// The standing RTT is the minimum over a round trip, but over no longer than this, s, or than so
 /// many packets take. A queue swings within 100 ms where flows with short RTTs share it: over a
@@ -231,7 +241,6 @@ struct Whimbrel {
     share: Share,
     yielding: Yielding,
     suspected: Suspected,
-    longer: Longer,
     fullness: Fullness,
     /// The maximum delivery rate of the last minutes, packets per second.
     reference: f64,
@@ -250,6 +259,10 @@ struct Whimbrel {
     spoiled: u32,
     /// Changes of the path.
     changes: u64,
+    /// The last drain has left no queue at all.
+    free: bool,
+    /// The last round trip in which the buffer counts as the limit of the queue.
+    limited: u64,
     /// A timeout is not yet followed by an acknowledgment.
     stalled: bool,
     /// Losses of packets sent before this one are answered.
@@ -301,11 +314,10 @@ impl Whimbrel {
             round: RoundTrip::default(),
             clock: Clock::of(setup, &config, config.drain_after),
             early: Clock::of(setup, &config, FIRST_TRIAL),
-            rhythm: Rhythm::new(),
+            rhythm: Rhythm::NEW,
             share: Share::default(),
             yielding: Yielding::new(config.withstand),
             suspected: Suspected::default(),
-            longer: Longer::new(),
             fullness: Fullness::new(),
             reference: 0.0,
             settled: 0.0,
@@ -315,6 +327,8 @@ impl Whimbrel {
             tried: false,
             spoiled: 0,
             changes: 0,
+            free: false,
+            limited: 0,
             stalled: false,
             answered: 0,
             before: None,
@@ -372,12 +386,25 @@ impl Whimbrel {
 
     /// The standing RTT above the base that a flow of this rate wants on this path.
     fn wanted(&self, rate: f64) -> f64 {
-        self.target.delay(rate) + self.allowance()
+        self.want(rate) + self.allowance()
+    }
+
+    /// The same without noise. In a buffer that is shorter than the queue of `target.rs` all flows
+    /// would fill it, and nothing but losses would tell their rates apart. So where the buffer has
+    /// overflowed, no flow wants more than [`BUFFER`] of the longest queue: the inverse squares of
+    /// both limits add up.
+    fn want(&self, rate: f64) -> f64 {
+        let free = self.target.delay(rate);
+        if self.free || self.round.count > self.limited {
+            return free;
+        }
+        let longest = higher(BUFFER * self.delays.longest(), FEWEST * free);
+        free / (1.0 + (free / longest).powi(2)).sqrt()
     }
 
     /// Whether the queue is shorter than half of what a flow of this rate wants.
     fn has_room(&self, rate: f64) -> bool {
-        self.delays.queue() < 0.5 * self.target.delay(rate) + self.allowance()
+        self.delays.queue() < 0.5 * self.want(rate) + self.allowance()
     }
 
     /// The maximum recent delivery rate, bytes per second.
@@ -389,7 +416,7 @@ impl Whimbrel {
 
     /// Whether a step of the RTT may be that of a longer path (`path.rs`).
     fn may_be_longer(&self, ack: &Ack, now: f64) -> bool {
-        let noisy = self.noise_limit() > self.target.delay(self.own_rate());
+        let noisy = self.noise_limit() > self.want(self.own_rate());
         let delivered = ack.delivered.get();
         !noisy || (self.suspected).has_slowed(now, delivered, self.round.rate)
     }
@@ -457,19 +484,19 @@ impl Whimbrel {
             true => {
                 let rate = self.own_rate();
                 let span = lower(srtt, higher(MANY / rate, LONGEST));
-                (self.target.delay(rate), span)
+                (self.want(rate), span)
             }
             false => (0.0, srtt),
         };
         let tolerance = lower(wanted / 4.0, rtt / 32.0);
         self.delays.add(now, rtt, span, tolerance);
         let standing = self.delays.standing();
+        self.rhythm.on_sample(now, rtt, tolerance);
         match &mut self.mode {
             Mode::Drain(it) | Mode::Push(it, _) | Mode::Trial(it, _) => {
                 it.on_sample(now, rtt, standing);
             }
-            Mode::Cruise(_) => self.rhythm.on_sample(now, standing),
-            Mode::Compete(_) | Mode::Startup(_) => {}
+            Mode::Cruise(_) | Mode::Compete(_) | Mode::Startup(_) => {}
         }
         true
     }
@@ -568,11 +595,12 @@ impl Whimbrel {
             self.on_round(ack, now);
         }
         let standing = self.delays.standing();
-        if self.early.on_ack(now, standing).is_some() {
-            self.on_early_stroke(now);
-        }
-        if let Some(stroke) = self.clock.on_ack(now, standing) {
-            self.on_stroke(now, stroke);
+        let early = self.early.on_ack(now, standing).is_some();
+        let stroke = self.clock.on_ack(now, standing);
+        match self.config.clock {
+            true if early || stroke.is_some() => self.on_stroke(now, early, stroke),
+            true => {}
+            false => self.on_rhythm(now),
         }
         if !usable {
             return;
@@ -614,6 +642,9 @@ impl Whimbrel {
             (false, Verdict::Congestion) => 1.0,
             (false, Verdict::Random) => 0.0,
         };
+        if own >= SURE && loss.signal != Signal::Ecn && self.losses.exceeds() {
+            self.limited = self.round.count + OVERFLOW;
+        }
         let reduced = self.answer(loss, confidence);
         LossResponse {
             reduced,
@@ -685,7 +716,7 @@ impl Whimbrel {
             return false;
         }
         let competes = matches!(self.mode, Mode::Compete(_));
-        if competes && confidence < CONGESTION {
+        if competes && (confidence < SURE || !self.losses.exceeds()) {
             return false;
         }
         self.answered = loss.next_order;

@@ -15,7 +15,6 @@
 use super::compete::Compete;
 use super::cruise::Cruise;
 use super::drain::Excursion;
-use super::elasticity::Finding;
 use super::fullness::Stage;
 use super::kin;
 use super::losses::Round;
@@ -32,7 +31,7 @@ const OWN_MAX: f64 = 0.003;
 /// What a round trip forgets of the maximum rate.
 const FORGET: f64 = 0.002;
 
-/// Part of the known capacity up to which the default mode grows fast.
+/// Part of what the path's rate says that it holds, which a window has at least after startup.
 const KNOWN: f64 = 0.9;
 
 /// Round trips after startup in which the queue that it has left shows the rate of the path.
@@ -100,7 +99,7 @@ impl Whimbrel {
         }
         let ended = startup.on_queue(flight, queue, base, limit);
         let few = self.window < FEW * self.mss;
-        if !self.config.hasten || self.round.count < 2 || few {
+        if self.round.count < 2 || few {
             return;
         }
         match ended {
@@ -155,8 +154,7 @@ impl Whimbrel {
         self.round.delivered = ack.delivered.get();
         self.round.began = now;
         self.losses.forgive();
-        let before = self.before.as_ref().filter(|_| self.config.refill);
-        let Some((window, mode)) = before else {
+        let Some((window, mode)) = &self.before else {
             return;
         };
         let window = *window;
@@ -179,9 +177,9 @@ impl Whimbrel {
         self.backward.on_new_path();
         self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
-        self.longer.forget();
         self.kin = false;
         self.emptied = false;
+        self.free = false;
         self.fullness.on_new_path();
         self.settled = 0.0;
         if self.mode.is_startup() {
@@ -235,7 +233,6 @@ impl Whimbrel {
                     self.window = (self.window * (1.0 - back)).max(self.min_window());
                     self.slow_down();
                 }
-                let known = self.reference * self.mss * self.empty_trip();
                 let room = self.has_room(self.own_rate());
                 let used = ack.cwnd_limited || self.is_small();
                 let patience = Cruise::patience(self.window, self.settled, standing);
@@ -243,12 +240,11 @@ impl Whimbrel {
                     // The queue of this round trip is that of the window at its beginning.
                     self.settled = before;
                 }
-                let beyond = self.window > KNOWN * known;
                 if let Mode::Cruise(cruise) = &mut self.mode {
-                    cruise.on_round(room && used, beyond, patience);
+                    cruise.on_round(room && used, patience);
                 }
                 let found = self.round.count <= self.found + SETTLING;
-                if self.config.memory && room && used && found {
+                if room && used && found {
                     self.window = self.window.max(KNOWN * self.known_to_hold());
                 }
                 self.on_cruising_round(before, now);
@@ -281,41 +277,17 @@ impl Whimbrel {
     }
 
     fn on_cruising_round(&mut self, before: f64, now: f64) {
-        let (standing, queue) = (self.delays.standing(), self.delays.queue());
-        let foreign = self.foreign();
-        if let Some(old) = self.longer.on_round(now, queue > 0.5 * foreign) {
-            self.delays.restore(old);
-        }
+        let (queue, foreign) = (self.delays.queue(), self.foreign());
         let onset = self.yielding.onset();
-        let windows = (before.max(self.window), self.window);
-        let noise = self.delays.noise();
-        let path = self.config.path && self.longer.may_assume(now);
-        let finding = self
-            .yielding
-            .on_round(windows, (standing, queue), foreign, noise, path);
-        match finding {
-            Finding::Path => {
-                self.assume_longer(now, standing);
-                self.window = self.window.max(onset);
-                self.enter(Mode::cruise());
-            }
-            Finding::Elastic if self.config.elasticity => {
-                self.window = onset.min(BACK * self.window).max(self.window);
-                self.begin_competing(now);
-            }
-            _ => {
-                let own = self.target.delay(self.own_rate());
-                self.share.on_round(queue - self.allowance(), own);
-            }
+        let before = before.max(self.window);
+        let elastic = self.yielding.on_round(before, queue, foreign);
+        if elastic && self.config.elasticity {
+            self.window = onset.min(BACK * self.window).max(self.window);
+            self.begin_competing(now);
+        } else {
+            let own = self.want(self.own_rate());
+            self.share.on_round(queue - self.allowance(), own);
         }
-    }
-
-    /// Takes the standing RTT for that of a longer path, for the time being (`path.rs`).
-    pub(super) fn assume_longer(&mut self, now: f64, standing: f64) {
-        self.longer.assume(self.delays.base());
-        self.delays.rebase(now, standing);
-        self.losses.on_new_path(standing);
-        self.changes += 1;
     }
 
     /// Pushes, if it is time for that and the flow does not grow.
@@ -384,9 +356,13 @@ impl Whimbrel {
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
-        if compete.pushes_in_vain(self.window, standing, queue, capacity) {
-            if queue > foreign && self.config.path && self.longer.may_assume(now) {
-                self.assume_longer(now, standing);
+        // Only a flow that had the path, or its share among its own kind, knows the capacity.
+        let vain = compete.pushes_in_vain(self.window, standing, queue, capacity);
+        if vain && self.free {
+            if self.config.path {
+                self.changes += 1;
+                self.delays.rebase(now, standing);
+                self.losses.on_new_path(standing);
             }
             self.enter(Mode::cruise());
         } else if compete.is_over(queue < empty) {

@@ -1,115 +1,77 @@
-//! In step without a common clock: flows hear each other's drains.
+//! When to drain without a common clock (`clock=false`): all flows of a bottleneck at the same
+//! time, although none knows of the others.
 //!
-//! A drain makes a dip in the queue that all flows of the bottleneck see within a round trip. So
-//! the deepest dip of a period is known to all, and a flow that moves its drain to that time joins
-//! those that made it. Flows that drain together never part again, and their dip is deeper than
-//! that of each alone, so one group remains.
+//! A queue becomes empty only if all that keep it yield together. Two of this algorithm's flows
+//! that drain one after the other each find the queue of the other, and believe it to be part of
+//! the path. They need a common sign, and a flow sees nothing of the others but the queue.
 //!
-//! At the end of its own drain a flow compares the deepest dip of others since the last one with
-//! its own, both against the mean of the standing RTT:
+//! But all see the same queue, and so the same lowest point of it. So a flow drains at a fixed time
+//! after **the lowest RTT that it has seen since its last excursion began**. Of two flows that
+//! drain at different times one makes the deeper dip. The other sees it, and counts from there, so
+//! from the next period on they drain together. What two do is deeper than what each does alone, so
+//! groups only grow. A dip that no flow made on purpose, such as that of a loss, is as good a sign:
+//! all see it. The queue that a random loss has emptied shows the base RTT, so no drain is needed,
+//! and it comes later by itself.
 //!
-//! * one that is at least [`DEEPER`] times as deep is a larger group's: it moves there
-//! * one that is at least [`COMPARABLE`] as deep counts only if it came in the half period before
-//!   the flow's own. Of two flows exactly one sees the other there, so they do not change places.
+//! A flow on a long path drains at each second, third... of these times. If dips always come in
+//! between, a drain begins at the latest after [`LATEST`] times its period.
 //!
-//! A drain that empties the queue needs no company, so its flow stays where it is: in step with the
-//! clock, if all flows are. (The base RTT is at most the deepest dip, so a flow that drains alone
-//! cannot mistake the queue that it leaves for an empty one after a deeper dip.)
-//!
-//! Trials of `compete.rs` follow the clock, moved or not, but move nothing: beside CUBIC the
-//! deepest dips are those of its losses.
-//!
-//! Moving means that the minima of both coincide one period later (`clock.rs`). A dip that no drain
-//! made, such as a loss of a large flow, is a sign for all flows alike, and does no harm.
+//! No clock is needed, neither the time of day nor that of the receiver.
 //!
 //! Units: seconds.
 
 use super::{higher, lower};
 
-/// How much deeper than its own a dip anywhere in the period must be.
-const DEEPER: f64 = 1.5;
+/// Periods after which a drain begins, whatever was seen.
+const LATEST: f64 = 2.0;
 
-/// The same in the half period before its own drain.
-const COMPARABLE: f64 = 0.5;
+/// Part of the time between two drains that is enough where others drain then.
+const NEARLY: f64 = 0.9;
 
-/// Round trips after a drain in which the queue is still that of the drain.
-const AFTER: f64 = 3.0;
-
-/// The lowest RTT of a time, and when it was first seen.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Lowest {
-    pub rtt: f64,
-    pub at: f64,
-}
-
-impl Lowest {
-    /// Of no sample.
-    pub const NONE: Self = Self {
-        rtt: f64::INFINITY,
-        at: 0.0,
-    };
-
-    /// Processes a sample.
-    pub fn add(&mut self, now: f64, rtt: f64) {
-        if rtt < self.rtt {
-            *self = Self { rtt, at: now };
-        }
-    }
-}
-
-/// What a flow hears between its drains.
+/// The lowest RTT since the last excursion began.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rhythm {
-    /// The deepest dip.
-    heard: Lowest,
-    /// The mean of the standing RTT: sum and number.
-    sum: f64,
-    count: f64,
-    /// From when on samples count.
-    from: f64,
+    lowest: f64,
+    /// When it was seen last.
+    at: f64,
+    /// When the last excursion began.
+    began: f64,
 }
 
 impl Rhythm {
-    pub fn new() -> Self {
-        Self {
-            heard: Lowest::NONE,
-            sum: 0.0,
-            count: 0.0,
-            from: 0.0,
+    /// Of a flow that has seen nothing.
+    pub const NEW: Self = Self {
+        lowest: f64::INFINITY,
+        at: 0.0,
+        began: f64::NEG_INFINITY,
+    };
+
+    /// Processes a sample. One that is higher by up to `tolerance` is as low.
+    pub fn on_sample(&mut self, now: f64, rtt: f64, tolerance: f64) {
+        if rtt <= self.lowest + tolerance {
+            self.lowest = lower(self.lowest, rtt);
+            self.at = now;
+        }
+        if self.began == f64::NEG_INFINITY {
+            self.began = now;
         }
     }
 
-    /// Processes the standing RTT of an acknowledgment outside of drains.
-    pub fn on_sample(&mut self, now: f64, standing: f64) {
-        if now >= self.from {
-            self.sum += standing;
-            self.count += 1.0;
-            self.heard.add(now, standing);
-        }
-    }
-
-    /// An own drain ends at `now` whose lowest RTT is `own`; drains are `period` apart. Returns by
-    /// how much they should come earlier.
-    pub fn end_period(&mut self, now: f64, own: Lowest, period: f64) -> f64 {
-        let Self {
-            heard, sum, count, ..
-        } = *self;
+    /// An excursion begins.
+    pub fn begin(&mut self, now: f64) {
         *self = Self {
-            from: now + AFTER * lower(own.rtt, 1.0),
-            ..Self::new()
+            lowest: f64::INFINITY,
+            at: now,
+            began: now,
         };
-        if count < 1.0 || !own.rtt.is_finite() {
-            return 0.0;
-        }
-        let mean = sum / count;
-        let (its, mine) = (mean - heard.rtt, higher(mean - own.rtt, 0.0));
-        let earlier = own.at - heard.at;
-        let needed = match earlier < period / 2.0 {
-            true => COMPARABLE,
-            false => DEEPER,
-        };
-        let joins = its > 0.0 && its >= needed * mine && earlier < period;
-        if joins { earlier } else { 0.0 }
+    }
+
+    /// Whether to begin an excursion, with `period` from one to the next, of which this flow takes
+    /// those that are `least` apart.
+    pub fn is_due(&self, now: f64, period: f64, least: f64) -> bool {
+        let since = now - self.began;
+        let together = now - self.at >= period && since >= NEARLY * least;
+        together || since >= LATEST * higher(least, period)
     }
 }
 
@@ -117,33 +79,84 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    /// By how much a flow whose own dip of `own` ms comes at 5 s moves, after one of `heard` ms
-    /// at `at`, on an RTT of 60 ms.
-    fn moves(at: f64, heard: f64, own: f64) -> f64 {
-        let mut rhythm = Rhythm::new();
-        for tick in 1..100 {
-            let now = f64::from(tick) * 0.05;
-            let dip = if (now - at).abs() < 0.01 { heard } else { 0.0 };
-            rhythm.on_sample(now, 0.06 - dip / 1e3);
+    /// When flows drain that begin at these times, each 0.1 s, on a path of 50 ms whose queue of 4
+    /// ms is shared by all, for 40 s. While k of n drain, k n-ths of the queue are gone.
+    fn drains(starts: &[f64]) -> Vec<Vec<f64>> {
+        let mut flows = vec![Rhythm::NEW; starts.len()];
+        let mut all = vec![Vec::new(); starts.len()];
+        let drains = |times: &Vec<f64>, now: f64| times.last().is_some_and(|t| now - t < 0.25);
+        for tick in 0..400 {
+            let now = f64::from(tick) * 0.1;
+            let draining = all.iter().filter(|times| drains(times, now)).count() as f64;
+            // The rest of it changes a little, as each queue does.
+            let noise = 1e-5 * (now * 7.3).sin();
+            let rtt = 0.054 + noise - 0.004 * draining / starts.len() as f64;
+            for ((flow, times), start) in flows.iter_mut().zip(&mut all).zip(starts) {
+                if now < *start {
+                    continue;
+                }
+                flow.on_sample(now, rtt, 1e-4);
+                if flow.is_due(now, 5.0, 5.0) {
+                    flow.begin(now);
+                    times.push(now);
+                }
+            }
         }
-        let own = Lowest {
-            rtt: 0.06 - own / 1e3,
-            at: 5.0,
-        };
-        rhythm.end_period(5.1, own, 5.0)
+        all
     }
 
     #[test]
-    fn a_flow_joins_the_deepest_dip() {
-        for (at, heard, own, earlier) in [
-            (3.5, 4.0, 4.0, 1.5),
-            (3.5, 2.5, 4.0, 1.5),
-            (3.5, 1.0, 4.0, 0.0),
-            (1.5, 4.0, 4.0, 0.0),
-            (1.5, 8.0, 4.0, 3.5),
+    fn flows_that_began_at_different_times_drain_together_soon() {
+        for starts in [
+            &[0.0, 2.0][..],
+            &[0.0, 1.0, 3.3],
+            &[0.0, 0.7, 1.9, 2.8, 4.1],
         ] {
-            let by = moves(at, heard, own);
-            assert!((by - earlier).abs() < 1e-9, "{at} {heard} {own}: {by}");
+            let all = drains(starts);
+            let last: Vec<f64> = all
+                .iter()
+                .map(|times| *times.last().expect("a drain"))
+                .collect();
+            let spread = |times: &[f64]| {
+                times.iter().copied().fold(0.0, f64::max)
+                    - times.iter().copied().fold(f64::INFINITY, f64::min)
+            };
+            assert!(spread(&last) < 0.25, "{starts:?}: {all:?}");
         }
+    }
+
+    #[test]
+    fn a_path_that_empties_by_itself_is_drained_half_as_often() {
+        let mut flow = Rhythm::NEW;
+        let mut drains = Vec::new();
+        for tick in 0..300 {
+            let now = f64::from(tick) * 0.1;
+            flow.on_sample(now, if tick % 20 == 0 { 0.05 } else { 0.055 }, 1e-4);
+            if flow.is_due(now, 5.0, 5.0) {
+                flow.begin(now);
+                drains.push(tick);
+            }
+        }
+        assert_eq!(drains, [100, 200]);
+    }
+
+    #[test]
+    fn a_long_path_takes_each_second_time() {
+        let mut flow = Rhythm::NEW;
+        let mut drains = Vec::new();
+        for tick in 0..600 {
+            let now = f64::from(tick) * 0.1;
+            // The others drain 5 s after the end of their last drain, which lasts 0.3 s.
+            flow.on_sample(now, if tick % 53 < 3 { 0.5 } else { 0.51 }, 1e-4);
+            if flow.is_due(now, 5.0, 10.0) {
+                flow.begin(now);
+                drains.push(tick);
+            }
+        }
+        let gaps: Vec<i32> = drains.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(
+            gaps.iter().all(|gap| (100..=110).contains(gap)),
+            "{drains:?}"
+        );
     }
 }

@@ -126,6 +126,16 @@ fn beside_a_flow_that_fills_the_queue_it_competes() {
 }
 
 #[test]
+fn in_a_short_buffer_it_leaves_cubic_its_share() {
+    // 34 packets: 8 ms, which is less than the queue of 15 flows of its own.
+    let mut path = path(50, 34, &["whimbrel", "cubic"]);
+    path.run(Duration::from_secs(15));
+    let (shares, _) = shares(&mut path, 45);
+    assert!(shares[1] > 0.2, "{shares:?}");
+    assert!(shares[0] + shares[1] > 0.8, "{shares:?}");
+}
+
+#[test]
 fn it_keeps_a_short_queue_again_when_the_other_has_ended() {
     let mut path = path(50, 250, &["whimbrel", "cubic"]);
     path.run(Duration::from_secs(20));
@@ -194,8 +204,6 @@ fn after_cubic(controller: &str) -> (usize, f64) {
 fn flows_that_took_each_other_for_others_return_together() {
     let (competing, queue) = after_cubic("whimbrel");
     assert!(competing == 0 && queue < 60.0, "{competing}, {queue}");
-    let (competing, queue) = after_cubic("whimbrel?clock=false");
-    assert!(competing > 0 && queue > 100.0, "{competing}, {queue}");
 }
 
 #[test]
@@ -210,8 +218,8 @@ fn a_large_flow_gives_way_to_small_ones() {
         path.run(Duration::from_secs(8));
         jain(&shares(&mut path, 10).0)
     };
-    let (with, without) = (jain_of("whimbrel"), jain_of("whimbrel?share=false"));
-    assert!(with > 0.9 && with > without + 0.05, "{with}, {without}");
+    let jain = jain_of("whimbrel");
+    assert!(jain > 0.9, "{jain}");
 }
 
 #[test]
