@@ -4,7 +4,7 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/wifi-speed
 VENV := target/venv
 
-.PHONY: stacks stacks-linux test-stacks
+.PHONY: stacks stacks-linux stacks-league test-stacks publish-check
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
@@ -80,9 +80,8 @@ full: | cargo
 ## Protocol stacks of others on simulated paths, as target/release/whimbrel-stacks. BoringSSL (needs
 ## cmake, a C++ compiler and libclang) is built once, for quiche; TQUIC links the same library.
 STACKS := quinn,smoltcp,s2n,quiche,older
-BORINGSSL = $(CURDIR)/$(dir $(lastword $(shell ls -rt \
-  target/release/build/boring-sys-*/out/build/libssl.a)))
-WITH_TQUIC = BORINGSSL_LIB_DIR="$(BORINGSSL)" cargo $(1) --release --locked -p whimbrel-stacks \
+WITH_TQUIC = library=$$(ls -t target/release/build/boring-sys-*/out/build/libssl.a | head -n 1) && \
+  BORINGSSL_LIB_DIR="$(CURDIR)/$${library%/*}" cargo $(1) --release --locked -p whimbrel-stacks \
   --features $(STACKS),tquic
 stacks: | cargo
 	@command -v cmake >/dev/null || $(call missing,cmake,cmake)
@@ -99,8 +98,20 @@ stacks-linux:
 	referee/uml/build.sh
 
 ## Tests of the stacks, optimized: connections of all of them, and the known faults.
+ONLY_STACKS := quiche|tquic|smoltcp|s2n-quic-core|whimbrel-quinn|whimbrel-stacks
 test-stacks: stacks
+	@! cargo tree --locked -e normal,build,dev --prefix none | grep -E '^($(ONLY_STACKS)) ' || \
+	  { echo "a default member depends on a foreign stack" >&2; exit 1; }
 	$(call WITH_TQUIC,test)
+
+## The league of docs/stacks.md, into that page (it needs `make stacks-linux` too; minutes).
+POINTS := a01,a05,b01,c02,c06,c07,d01,e01,f04,g01
+stacks-league: stacks stacks-linux
+	target/release/whimbrel-stacks all --points $(POINTS) --report docs/stacks.md
+
+## Whether the libraries can be published (docs/use-in-your-quic.md); uploads nothing.
+publish-check: | cargo
+	cargo publish --dry-run --locked $(addprefix -p whimbrel-,units cc net sim quic quinn)
 
 ## The command to give to others, as target/dist/whimbrel: all formats, smallest and fastest, slow
 ## to build.
