@@ -63,7 +63,10 @@ impl Writer {
         }
         let left = self.size.map_or(u64::MAX, |size| size - self.written);
         let due = self.application.rate.map_or(u64::MAX, |rate| {
-            let bits = rate.as_bits_per_sec() as f64 * self.time_on(now).as_secs_f64();
+            // Not at each call: a stack that calls often would get a few bytes at a time, and send
+            // them in packets of their own.
+            let woken = self.start + TICK * (now.since(self.start).as_nanos() / TICK.as_nanos());
+            let bits = rate.as_bits_per_sec() as f64 * self.time_on(woken).as_secs_f64();
             ((bits / 8.0) as u64).saturating_sub(self.written)
         });
         left.min(due)
@@ -150,6 +153,8 @@ mod tests {
         assert_eq!(writer.deadline(at(500)), Some(at(1000)));
         // Only the times of writing count.
         assert_eq!(writer.wants(at(1050)), 150_000);
+        // Between two ticks it writes nothing more.
+        assert_eq!(writer.wants(at(1054)), 150_000);
         assert_eq!(writer.deadline(at(1051)), Some(at(1055)));
     }
 }
