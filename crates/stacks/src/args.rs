@@ -15,7 +15,7 @@ use whimbrel_stacks::application::{Application, Pauses};
 use whimbrel_stacks::catalog::Sender;
 use whimbrel_stacks::play::{self, Played, Task};
 use whimbrel_study::path::{self as study, fraction};
-use whimbrel_units::{Duration, Probability, Rate};
+use whimbrel_units::{Duration, Probability, Rate, nearest_few};
 
 /// The name of the flow under test on a path from flags.
 const TESTED: &str = "tested";
@@ -50,7 +50,8 @@ simulator for a packet. `-`: the stack does not report it."
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Senders: `STACK`, `STACK:CONTROLLER`, `all`, or `all:FAMILY` (newreno, cubic, bbr)
+    /// Senders: `STACK`, `STACK:CONTROLLER`, `all:FAMILY` (newreno, cubic, bbr), or `all`, which
+    /// has these families of Linux and everything of the others
     #[arg(value_name = "SENDER")]
     senders: Vec<String>,
     /// Rate of the bottleneck
@@ -87,7 +88,8 @@ pub struct Args {
     /// A folder of points instead of the matrix
     #[arg(long, value_name = "DIR", requires = "points")]
     matrix: Option<PathBuf>,
-    /// The application writes at this rate instead of as fast as it can
+    /// The application writes at this rate instead of as fast as it can; `sim`, which always has
+    /// data, is left out
     #[arg(long, value_name = "RATE")]
     app_rate: Option<Rate>,
     /// The application writes for a while, then pauses, over and over: `2 s:3 s`
@@ -97,7 +99,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Write each sender's window over time to this file, as CSV
-    #[arg(long, value_name = "FILE", conflicts_with = "points")]
+    #[arg(long, value_name = "FILE")]
     windows: Option<PathBuf>,
     /// Write the results into this Markdown page, between its marks
     #[arg(long, value_name = "FILE.md")]
@@ -127,6 +129,8 @@ impl Args {
         }
         let points = self.paths()?;
         let senders = self.senders()?;
+        let page = self.report.as_ref().map(|file| Page::read(file));
+        let page = page.transpose()?;
         let application = Application {
             rate: self.app_rate,
             pauses: self.pauses,
@@ -149,13 +153,8 @@ impl Args {
         if let Some(file) = &self.windows {
             write(file, &show::windows(&played))?;
         }
-        if let Some(file) = &self.report {
-            let table = self.league(&points, &senders, &played)?;
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read {}", file.display()))?;
-            let page = show::replace(&text, &table)
-                .with_context(|| format!("{} has no marks for results", file.display()))?;
-            write(file, &page)?;
+        if let Some(page) = page {
+            page.write(&self.league(&points, &senders, &played)?)?;
         }
         if self.json {
             println!("{}", show::json(&played)?);
@@ -227,6 +226,13 @@ impl Args {
                 }
             }
         }
+        if self.app_rate.is_some() || self.pauses.is_some() {
+            all.retain(|sender| !sender.is_simulated());
+            anyhow::ensure!(
+                !all.is_empty(),
+                "--app-rate, --pauses: `sim` always has data to send; name other senders"
+            );
+        }
         Ok(all)
     }
 
@@ -241,8 +247,11 @@ impl Args {
         let find = |id: &String| {
             let found = library.points.iter().find(|point| point.id == *id);
             found.cloned().with_context(|| {
-                let ids: Vec<&str> = library.points.iter().map(|p| p.id.as_str()).collect();
-                format!("no point `{id}`; there are {}", ids.join(", "))
+                let ids = library.points.iter().map(|point| point.id.as_str());
+                format!(
+                    "no point `{id}`; near are {}",
+                    nearest_few(id, ids, 3).join(", ")
+                )
             })
         };
         self.points.iter().map(find).collect()
@@ -293,6 +302,38 @@ where
     T::Err: std::error::Error,
 {
     move |text| Ok(Written::new(name, text.parse()?, text.trim()))
+}
+
+/// A Markdown page with marks for results.
+struct Page<'a> {
+    file: &'a Path,
+    text: String,
+}
+
+impl<'a> Page<'a> {
+    /// Reads the page, and checks that results can be written into it.
+    fn read(file: &'a Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let page = Self { file, text };
+        page.with("")?;
+        Ok(page)
+    }
+
+    fn with(&self, results: &str) -> Result<String> {
+        show::replace(&self.text, results).with_context(|| {
+            format!(
+                "{} has no marks for results: write the lines `{}` and `{}` into it",
+                self.file.display(),
+                show::BEGIN,
+                show::END
+            )
+        })
+    }
+
+    fn write(&self, results: &str) -> Result<()> {
+        write(self.file, &self.with(results)?)
+    }
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use std::fmt;
+use whimbrel_units::nearest;
 
 /// Makes both ends of a connection with a controller; `None` if there is no such controller.
 type Connect = fn(controller: &str, seed: u64) -> Option<[Box<dyn Endpoint>; 2]>;
@@ -41,6 +42,9 @@ enum Carrier {
 /// This project's algorithms that a comparison has unless others are named: the ones that other
 /// stacks have too, and its own.
 const OURS: &[&str] = &["newreno", "cubic", "bbr", "bbr3", "whimbrel"];
+
+/// Families of controllers that several stacks have.
+pub const COMPARED: [&str; 3] = ["cubic", "newreno", "bbr"];
 
 /// The version of this project.
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -175,6 +179,15 @@ pub const STACKS: &[Stack] = &[
     },
     #[cfg(feature = "older")]
     Stack {
+        name: "smoltcp-0.12",
+        version: "0.12.0",
+        controllers: &["reno", "cubic", "none"],
+        summary: "smoltcp before a mend of its retransmission timer",
+        current: false,
+        connect: Carrier::Foreign(crate::stack::smoltcp_0_12::connect),
+    },
+    #[cfg(feature = "older")]
+    Stack {
         name: "smoltcp-0.13",
         version: "0.13.1",
         controllers: &["reno", "cubic"],
@@ -202,12 +215,22 @@ pub struct Sender {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownSender {
     /// There is no such stack.
-    #[error("unknown stack `{name}`; this build has {known}")]
+    #[error("unknown stack `{name}`{near} This build has {known}")]
     Stack {
         /// The name.
         name: String,
+        /// The most similar name as a question, or a full stop if none is similar.
+        near: String,
         /// The stacks of this build.
         known: String,
+    },
+    /// No stack has a controller of this family.
+    #[error("no stack has a controller `{name}`{near} See `--list`")]
+    Family {
+        /// The name.
+        name: String,
+        /// As above.
+        near: String,
     },
     /// The stack's program is not there.
     #[error("{stack} is not built: {how} builds it")]
@@ -218,21 +241,31 @@ pub enum UnknownSender {
         how: &'static str,
     },
     /// The stack has no such controller.
-    #[error("{stack} has no controller `{name}`; it has {known}")]
+    #[error("{stack} has no controller `{name}`{near} It has {known}")]
     Controller {
         /// The stack.
         stack: &'static str,
         /// The name.
         name: String,
+        /// As above.
+        near: String,
         /// Those that it has.
         known: String,
+    },
+    /// This project has no such algorithm, or the stack cannot run it.
+    #[error("{stack}: {why}")]
+    Algorithm {
+        /// The stack.
+        stack: &'static str,
+        /// What is wrong.
+        why: String,
     },
 }
 
 impl Sender {
     /// The senders that a name denotes: `quinn` (all of its controllers), `quinn:cubic`,
     /// `all:cubic` (every stack that has it, with `reno` for `newreno` where it is called so), or
-    /// `all`.
+    /// `all` (of Linux only the families of [`COMPARED`]).
     ///
     /// # Errors
     /// If there are none.
@@ -249,15 +282,14 @@ impl Sender {
             let current = |stack: &&Stack| stack.current && stack.missing().is_none();
             let every = STACKS.iter().filter(current).flat_map(all);
             let found: Vec<Self> = match controller {
-                None => every.collect(),
+                None => every.filter(Self::is_compared).collect(),
                 Some(family) => every.filter(|sender| sender.family() == family).collect(),
             };
             if found.is_empty() {
-                return Err(UnknownSender::Controller {
-                    stack: "no stack",
-                    name: controller.unwrap_or_default().to_owned(),
-                    known: "newreno, cubic, bbr, ...".to_owned(),
-                });
+                let name = controller.unwrap_or_default().to_owned();
+                let known = STACKS.iter().flat_map(|stack| stack.controllers);
+                let near = question(&name, known.copied());
+                return Err(UnknownSender::Family { name, near });
             }
             return Ok(found);
         }
@@ -265,6 +297,7 @@ impl Sender {
             let names: Vec<&str> = STACKS.iter().map(|stack| stack.name).collect();
             return Err(UnknownSender::Stack {
                 name: stack.to_owned(),
+                near: question(stack, names.iter().copied()),
                 known: names.join(", "),
             });
         };
@@ -274,12 +307,7 @@ impl Sender {
         }
         match controller {
             None => Ok(all(known)),
-            Some(name) if known.has(name) => Ok(vec![known.sender(name)]),
-            Some(name) => Err(UnknownSender::Controller {
-                stack: known.name,
-                name: name.to_owned(),
-                known: known.controllers.join(", "),
-            }),
+            Some(name) => known.check(name).map(|()| vec![known.sender(name)]),
         }
     }
 
@@ -294,6 +322,13 @@ impl Sender {
     /// Whether the simulator's own transport carries it.
     pub fn is_simulated(&self) -> bool {
         matches!(self.stack().connect, Carrier::Simulator)
+    }
+
+    /// Whether `all` names it. A packet of a stack in a program of its own costs ten times the CPU
+    /// time of others, so of its controllers only those that others have too.
+    fn is_compared(&self) -> bool {
+        let own_program = matches!(self.stack().connect, Carrier::Program { .. });
+        !own_program || COMPARED.contains(&self.family())
     }
 
     /// The algorithm's family, by which stacks are compared: `newreno`, `cubic` or `bbr`; another
@@ -344,24 +379,47 @@ impl Stack {
         }
     }
 
-    fn has(&self, controller: &str) -> bool {
-        let listed = self.controllers.contains(&controller);
-        listed
-            || self.is_ours()
-                && is_ours(controller)
-                && match self.connect {
-                    Carrier::Foreign(connect) => connect(controller, 0).is_some(),
-                    Carrier::Program { .. } | Carrier::Simulator => true,
-                }
+    /// Whether it has this controller.
+    fn check(&self, controller: &str) -> Result<(), UnknownSender> {
+        if self.controllers.contains(&controller) {
+            return Ok(());
+        }
+        if self.is_ours() {
+            let stack = self.name;
+            return self
+                .check_ours(controller)
+                .map_err(|why| UnknownSender::Algorithm { stack, why });
+        }
+        Err(UnknownSender::Controller {
+            stack: self.name,
+            name: controller.to_owned(),
+            near: question(controller, self.controllers.iter().copied()),
+            known: self.controllers.join(", "),
+        })
+    }
+
+    /// Whether this project has this algorithm, parameters included, and the stack can run it.
+    fn check_ours(&self, controller: &str) -> Result<(), String> {
+        let spec = controller.parse::<whimbrel_cc::Spec>();
+        let spec = spec.map_err(|error| error.to_string())?;
+        if spec.entry().is_fed_bursts() {
+            return Err(format!(
+                "`{controller}` needs a transport that sends bursts"
+            ));
+        }
+        match self.connect {
+            Carrier::Foreign(connect) if connect(controller, 0).is_none() => Err(format!(
+                "the transport cannot run `{controller}`: it ignores the pacing rate that is set"
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Whether this project has an algorithm of this name, parameters included, that needs no reports
-/// on bursts.
-fn is_ours(controller: &str) -> bool {
-    controller
-        .parse::<whimbrel_cc::Spec>()
-        .is_ok_and(|spec| !spec.entry().is_fed_bursts())
+/// The end of a sentence: a question after the most similar word, if one is similar.
+fn question<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(word, known);
+    near.map_or(".".to_owned(), |near| format!(", did you mean `{near}`?"))
 }
 
 #[cfg(test)]
@@ -387,13 +445,17 @@ mod tests {
             error.contains("`mvfst`") && error.contains("sim"),
             "{error}"
         );
-        let error = Sender::all_of("sim:cubik")
-            .expect_err("unknown")
-            .to_string();
-        assert!(
-            error.contains("cubik") && error.contains("cubic"),
-            "{error}"
-        );
+        for (name, said) in [
+            ("noc:cubic", "did you mean `noq`?"),
+            ("noq:cubik", "did you mean `cubic`?"),
+            ("sim:cubik", "did you mean `cubic`?"),
+            ("sim:cubic?x=1", "`x`"),
+            ("sim:aatp", "needs a transport that sends bursts"),
+            ("all:cubik", "did you mean `cubic`?"),
+        ] {
+            let error = Sender::all_of(name).expect_err(name).to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     /// The versions that results name are those that were compiled.

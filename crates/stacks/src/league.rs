@@ -4,7 +4,7 @@
 use crate::show::mean;
 use std::collections::BTreeMap;
 use whimbrel_rank::{League, Library, MatrixPoint, Runs};
-use whimbrel_stacks::catalog::Sender;
+use whimbrel_stacks::catalog::{COMPARED, Sender};
 use whimbrel_stacks::play::Played;
 
 /// The simulator's algorithms whose results the scores at these points are relative to.
@@ -75,7 +75,13 @@ pub fn markdown(
         let spurious = spurious.map_or("-".to_owned(), |all| {
             format!("{:.2} %", mean(all.into_iter()))
         });
-        let cpu = mean(runs.iter().map(|played| played.run.cpu_us_per_packet));
+        // Of all packets: at a point with few of them the handshake would be most of it.
+        let sent = |played: &&Played| played.run.packets_sent as f64;
+        let cpu = runs
+            .iter()
+            .map(|played| sent(played) * played.run.cpu_us_per_packet)
+            .sum::<f64>()
+            / runs.iter().map(sent).sum::<f64>().max(1.0);
         text += &format!(
             "| {} | `{name}` | {} | {:.3} | {spurious} | {cpu:.1} µs |",
             place + 1,
@@ -91,9 +97,6 @@ pub fn markdown(
     }
     text
 }
-
-/// Families of controllers that several stacks have.
-const FAMILIES: [&str; 3] = ["cubic", "newreno", "bbr"];
 
 /// For each family: the efficiency of this project's senders at each point, and the range of the
 /// others'. An efficiency outside of that range is bold.
@@ -113,7 +116,7 @@ pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -
     text += "\n|---|---|";
     text += &"--:|".repeat(points.len());
     text.push('\n');
-    for family in FAMILIES {
+    for family in COMPARED {
         let of = |ours: bool| {
             let all = senders.iter().filter(|sender| sender.family() == family);
             all.filter(move |sender| sender.stack().is_ours() == ours)

@@ -5,8 +5,9 @@ use whimbrel_stacks::catalog::STACKS;
 use whimbrel_stacks::play::{Played, Run};
 
 /// The marks of a Markdown page between which results are written.
-const BEGIN: &str = "<!-- results: begin -->";
-const END: &str = "<!-- results: end -->";
+pub const BEGIN: &str = "<!-- results: begin -->";
+/// See [`BEGIN`].
+pub const END: &str = "<!-- results: end -->";
 
 /// The stacks of this build.
 pub fn list() -> String {
@@ -129,13 +130,14 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
 /// Windows over time as CSV.
 pub fn windows(played: &[Played]) -> String {
     let mut text =
-        "sender,seed,time_s,cwnd_bytes,srtt_ms,delivered_bytes,taken_for_lost\n".to_owned();
+        "sender,point,seed,time_s,cwnd_bytes,srtt_ms,delivered_bytes,taken_for_lost\n".to_owned();
     for Played { run, samples, .. } in played {
         for sample in samples {
             text += &format!(
-                "{}:{},{},{:.3},{},{:.3},{},{}\n",
+                "{}:{},{},{},{:.3},{},{:.3},{},{}\n",
                 run.stack,
                 run.controller,
+                run.point,
                 run.seed,
                 sample.at.as_secs_f64(),
                 sample.cwnd.get(),

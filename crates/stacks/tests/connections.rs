@@ -5,12 +5,14 @@ use std::path::Path;
 use whimbrel_rank::Version;
 use whimbrel_rank::{Library, MatrixPoint};
 use whimbrel_stacks::application::Application;
-#[cfg(feature = "quiche")]
+#[cfg(any(feature = "quiche", feature = "older"))]
 use whimbrel_stacks::application::Pauses;
 use whimbrel_stacks::catalog::Sender;
 use whimbrel_stacks::play::{Run, Task, play};
-#[cfg(feature = "quiche")]
+#[cfg(any(feature = "quiche", feature = "older"))]
 use whimbrel_units::Duration;
+#[cfg(feature = "older")]
+use whimbrel_units::Rate;
 
 /// 10 s of 20 Mbit/s, 40 ms and 1 BDP, with this random loss.
 fn path(loss: &str) -> MatrixPoint {
@@ -19,6 +21,11 @@ fn path(loss: &str) -> MatrixPoint {
 
 /// This rate, delay of one way, random loss and time, with a buffer of 1 BDP.
 fn path_of(rate: &str, delay: &str, loss: &str, duration: &str) -> MatrixPoint {
+    buffered(rate, delay, "1 bdp", loss, duration)
+}
+
+/// The same with this buffer.
+fn buffered(rate: &str, delay: &str, queue: &str, loss: &str, duration: &str) -> MatrixPoint {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!(
         r#"
@@ -35,7 +42,7 @@ fn path_of(rate: &str, delay: &str, loss: &str, duration: &str) -> MatrixPoint {
         [link.L]
         rate = "{rate}"
         delay = "{delay}"
-        queue = "1 bdp"
+        queue = "{queue}"
         loss = "{loss}"
 
         [[flow]]
@@ -64,9 +71,13 @@ fn written(
     application: Application,
     threads: usize,
 ) -> Vec<Run> {
+    let named_linux = senders.starts_with("linux");
     let senders = Sender::all_of(senders).expect("senders");
+    // The kernel has tests of its own: it takes as long as all others together.
+    let senders = senders
+        .iter()
+        .filter(|sender| named_linux || sender.stack().name != "linux");
     let tasks: Vec<Task<'_>> = senders
-        .into_iter()
         .flat_map(|sender| {
             [1, 2].map(|seed| Task {
                 point,
@@ -110,7 +121,10 @@ fn cubic_of_each_quic_stack_fills_a_clean_link() {
 fn the_same_seed_gives_the_same_run_on_any_number_of_threads() {
     let path = path("0.5 %");
     let all = runs(&path, "all", 1);
-    assert_eq!(all, runs(&path, "all", 2));
+    // Stack by stack: a difference is shown beside its name.
+    for (one, two) in all.iter().zip(&runs(&path, "all", 2)) {
+        assert_eq!(one, two);
+    }
     let other = |run: &Run| {
         all.iter()
             .any(|one| one.seed != run.seed && one.packets_lost != run.packets_lost)
@@ -138,7 +152,9 @@ fn every_algorithm_of_linux_sends_over_these_links() {
         return;
     };
     assert!(all.len() >= 17);
-    for run in runs(&path("0 %"), "linux", 2) {
+    let path = path("0 %");
+    for (run, again) in runs(&path, "linux", 2).iter().zip(runs(&path, "linux", 1)) {
+        assert_eq!(*run, again, "on any number of threads");
         // Vegas-like algorithms and Westwood leave some of a short run unused.
         let rate = run.goodput_bps / 20e6;
         assert!((0.7..0.97).contains(&rate), "{run:?}");
@@ -190,6 +206,69 @@ fn the_bandwidth_of_bbr_before_noqs_bbr3_never_falls() {
         for run in runs(falls, sender, 2) {
             let lost = run.packets_dropped as f64 / run.packets_sent as f64;
             assert_eq!(lost > 0.08, floods, "{run:?}");
+        }
+    }
+}
+
+/// quinn #2798: while the application limits, the window of BBR's start follows the bytes
+/// acknowledged, and frames of 25 kB leave at once. noq's BBRv3, which replaced it, paces them.
+#[cfg(all(feature = "quinn", feature = "older"))]
+#[test]
+fn bbr_sends_frames_of_an_application_at_once_before_noqs_bbr3() {
+    let path = buffered("20 Mbit/s", "20 ms", "10 packets", "0 %", "10 s");
+    let application = Application {
+        rate: Some(Rate::from_bits_per_sec(400_000_000)),
+        pauses: Some(Pauses {
+            on: Duration::from_micros(500),
+            off: Duration::from_micros(32_500),
+        }),
+    };
+    for (sender, floods) in [
+        ("quinn:bbr", true),
+        ("noq-0.17:bbr", true),
+        ("noq:bbr3", false),
+    ] {
+        for run in written(&path, sender, application, 2) {
+            let lost = run.packets_dropped as f64 / run.packets_sent as f64;
+            assert_eq!(lost > 0.05, floods, "{run:?}");
+        }
+    }
+}
+
+/// quinn #2640: fast convergence reduced the window twice.
+#[cfg(feature = "older")]
+#[test]
+fn cubic_of_noq_delivers_more_since_its_mend() {
+    let path = path_of("100 Mbit/s", "20 ms", "0.02 %", "30 s");
+    let rate = |sender| {
+        let all = runs(&path, sender, 2);
+        all.iter().map(|run| run.goodput_bps).sum::<f64>()
+    };
+    let (before, after) = (rate("noq-0.17:cubic"), rate("noq:cubic"));
+    assert!(before < after, "{before} {after}");
+}
+
+/// smoltcp #949, mended by #1018: a timer that acknowledgments of new data do not restart expires
+/// while data are in flight all the time.
+#[cfg(all(feature = "older", feature = "smoltcp"))]
+#[test]
+fn smoltcp_retransmits_what_is_not_lost_before_0_13_only() {
+    let path = path_of("20 Mbit/s", "500 ms", "0 %", "60 s");
+    let application = Application {
+        rate: Some(Rate::from_bits_per_sec(100_000)),
+        ..Application::default()
+    };
+    for (sender, floods) in [
+        ("smoltcp-0.12:reno", true),
+        ("smoltcp-0.13:reno", false),
+        ("smoltcp:reno", false),
+    ] {
+        for run in written(&path, sender, application, 2) {
+            assert_eq!(
+                run.spurious > Some(run.packets_sent / 10),
+                floods,
+                "{run:?}"
+            );
         }
     }
 }

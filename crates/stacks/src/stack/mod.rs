@@ -15,6 +15,8 @@ pub(crate) mod s2n;
 #[cfg(feature = "smoltcp")]
 pub(crate) mod smoltcp;
 #[cfg(feature = "older")]
+pub(crate) mod smoltcp_0_12;
+#[cfg(feature = "older")]
 pub(crate) mod smoltcp_0_13;
 #[cfg(any(feature = "smoltcp", feature = "older"))]
 mod smoltcp_family;
