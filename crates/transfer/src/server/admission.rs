@@ -2,7 +2,7 @@
 
 use super::serve::Server;
 use super::session::Peer;
-use super::shared::{OnEvent, Shared};
+use super::shared::{OnEvent, Shared, lock};
 use super::shares::Held;
 use super::strangers::Newcomer;
 use super::tcp::Tcp;
@@ -20,7 +20,8 @@ use whimbrel_quic::endpoint::Incoming;
 pub(super) type Leave = oneshot::Receiver<()>;
 
 impl Server {
-    /// Decides whether to accept a TCP connection.
+    /// Accepts a TCP connection. Decides whether to serve it when its first message has arrived:
+    /// that may show that the client has a token.
     pub(super) fn admit_tcp(
         &self,
         tcp: Arc<Tcp>,
@@ -28,14 +29,26 @@ impl Server {
         address: SocketAddr,
         on_event: &OnEvent,
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let (stay, leave) = oneshot::channel();
-        // TCP's handshake has proved the address.
-        let newcomer =
-            self.shared
+        let (shared, on_event) = (Arc::clone(&self.shared), Arc::clone(on_event));
+        let (half_open, leave) = HalfOpen::arrive(&shared, address)?;
+        Some(async move {
+            let deadline = shared.deadline();
+            let Some(hello) = tcp.hello(stream, leave, deadline).await else {
+                return;
+            };
+            drop(half_open);
+            let (stay, leave) = oneshot::channel();
+            let users = shared.users();
+            let known = || hello.introduction().is_some_and(|id| users.know(&id));
+            let now = Instant::now();
+            // TCP's handshake has proved the address.
+            let newcomer = shared
                 .strangers()
-                .arrive(address.ip(), true, || false, Instant::now(), || stay);
-        let peer = self.peer(newcomer, address, on_event)?;
-        Some(peer.serve_tcp(tcp, stream, leave))
+                .arrive(address.ip(), true, known, now, || stay);
+            if let Some(peer) = peer(&shared, newcomer, address, &on_event) {
+                peer.serve_tcp(tcp, hello, leave, deadline).await;
+            }
+        })
     }
 
     /// Decides whether to accept a connection.
@@ -58,41 +71,67 @@ impl Server {
             incoming.retry().ok();
             return None;
         }
-        let Some(peer) = self.peer(newcomer, address, on_event) else {
+        let Some(peer) = peer(&self.shared, newcomer, address, on_event) else {
             incoming.ignore();
             return None;
         };
-        let deadline = peer.deadline();
-        Some(peer.serve(incoming, leave, deadline))
+        Some(peer.serve(incoming, leave, self.shared.deadline()))
     }
+}
 
-    /// The slot of a newcomer, if it gets one.
-    fn peer(
-        &self,
-        newcomer: Newcomer<oneshot::Sender<()>>,
-        address: SocketAddr,
-        on_event: &OnEvent,
-    ) -> Option<Peer> {
-        let shared = Arc::clone(&self.shared);
-        let Newcomer::Accept(number, replaced) = newcomer else {
-            shared.counts.ignored.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        shared.counts.accepted.fetch_add(1, Ordering::Relaxed);
-        if replaced.is_some() {
-            shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
+/// The slot of a newcomer, if it gets one.
+fn peer(
+    shared: &Arc<Shared>,
+    newcomer: Newcomer<oneshot::Sender<()>>,
+    address: SocketAddr,
+    on_event: &OnEvent,
+) -> Option<Peer> {
+    let shared = Arc::clone(shared);
+    let Newcomer::Accept(number, replaced) = newcomer else {
+        shared.counts.ignored.fetch_add(1, Ordering::Relaxed);
+        return None;
+    };
+    shared.counts.accepted.fetch_add(1, Ordering::Relaxed);
+    if replaced.is_some() {
+        shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
+    }
+    let slot = Arc::new(Slot {
+        shared: Arc::clone(&shared),
+        number,
+        admitted: OnceLock::new(),
+    });
+    Some(Peer {
+        shared,
+        address,
+        on_event: Arc::clone(on_event),
+        slot,
+    })
+}
+
+/// The place of a TCP connection whose first message has not arrived. Dropped, it is free.
+struct HalfOpen {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl HalfOpen {
+    /// A place for a connection from this address; the oldest one of its network may have to leave.
+    fn arrive(shared: &Arc<Shared>, address: SocketAddr) -> Option<(Self, Leave)> {
+        let (stay, leave) = oneshot::channel();
+        let (now, mut places) = (Instant::now(), lock(&shared.half_open));
+        match places.arrive(address.ip(), true, || false, now, || stay) {
+            Newcomer::Accept(number, _) => {
+                let shared = Arc::clone(shared);
+                Some((Self { shared, number }, leave))
+            }
+            Newcomer::Prove | Newcomer::Ignore => None,
         }
-        let slot = Arc::new(Slot {
-            shared: Arc::clone(&shared),
-            number,
-            admitted: OnceLock::new(),
-        });
-        Some(Peer {
-            shared,
-            address,
-            on_event: Arc::clone(on_event),
-            slot,
-        })
+    }
+}
+
+impl Drop for HalfOpen {
+    fn drop(&mut self) {
+        lock(&self.shared.half_open).leave(self.number);
     }
 }
 

@@ -12,8 +12,9 @@ use crate::path::RemotePath;
 use crate::storage::Listed;
 use crate::wire::{Entry, MAX_LIST, MAX_MESSAGE, Message, Put, Reason, Unread};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
@@ -108,6 +109,17 @@ impl Session {
         } else {
             Some(below(None, path)?)
         };
+        let shared = &self.peer.shared;
+        let several = shared.users().are_several();
+        let _place = shared
+            .listings
+            .take(&self.client.user.name, several)
+            .ok_or_else(|| {
+                let text = "too many listings are under way; try again later";
+                Error::refused(Reason::Busy, text)
+            })?;
+        // Whoever does not read holds the place no longer than this.
+        let stall: Duration = shared.limits.stall.into();
         let storage = self.client.storage.clone();
         let (found, mut entries) = mpsc::channel(1024);
         let listing = blocking(move || {
@@ -132,7 +144,10 @@ impl Session {
                 Listed::Unread(unread) => unread.encoded_len(),
             };
             if length + more > MAX_MESSAGE - 64 || batch.0.len() + batch.1.len() >= MAX_LIST {
-                framing::write(send, &entries_of(&mut batch, false)).await?;
+                let message = entries_of(&mut batch, false);
+                let written = timeout(stall, framing::write(send, &message)).await;
+                written
+                    .map_err(|_| Error::refused(Reason::Stalled, "nobody reads the listing"))??;
                 length = 0;
             }
             length += more;

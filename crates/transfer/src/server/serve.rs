@@ -8,7 +8,7 @@ use super::queue::Places;
 use super::reset::endpoint_config;
 use super::shared::{OnEvent, Shared};
 use super::shares::Shares;
-use super::strangers;
+use super::strangers::{self, Bounds, Strangers};
 use super::tcp::{self, Tcp};
 use super::usage::Usage;
 use super::users::{User, Users};
@@ -34,6 +34,8 @@ const FREE_PORTS: u32 = 16;
 const WAITING: usize = 1000;
 /// Packs of trees that are written at once, for all clients.
 const WRITERS: usize = 32;
+/// Maximum number of listings of all clients at once.
+const MAX_LISTINGS: usize = 16;
 /// Maximum number of pipes of all clients.
 const MAX_PIPES: usize = 256;
 
@@ -120,6 +122,7 @@ impl Server {
             users: watch::Sender::new(Arc::new(users)),
             limits,
             strangers: Mutex::default(),
+            half_open: Mutex::new(Strangers::within(Bounds::HALF_OPEN)),
             counts: Counters::default(),
             connections: Shares::new(limits.connections + WAITING),
             node,
@@ -129,6 +132,7 @@ impl Server {
             usage: Usage::default(),
             directories: Mutex::default(),
             pipes: Shares::new(MAX_PIPES),
+            listings: Shares::new(MAX_LISTINGS),
             code: Mutex::new(code),
             meetings: meet.then(Meetings::default),
             writers: Arc::new(Semaphore::new(WRITERS)),

@@ -65,11 +65,6 @@ type Authenticated = watch::Receiver<Option<Client>>;
 pub(super) type Deadline = tokio::time::Instant;
 
 impl Peer {
-    /// The deadline of a client that arrives now.
-    pub fn deadline(&self) -> Deadline {
-        Deadline::now() + Duration::from(self.shared.limits.handshake)
-    }
-
     /// Serves the client until the connection ends. A client that is not authenticated in time, or
     /// must leave, is disconnected, whatever it has sent.
     pub async fn serve(self, incoming: Incoming, mut leave: Leave, deadline: Deadline) {

@@ -6,6 +6,7 @@ use super::incoming::List;
 use super::meet::Meetings;
 use super::options::{Event, Limits};
 use super::queue::Places;
+use super::session::Deadline;
 use super::shares::Shares;
 use super::strangers::Strangers;
 use super::usage::Usage;
@@ -17,6 +18,7 @@ use crate::storage::Storage;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use whimbrel_quic::SharedNode;
 
@@ -30,6 +32,8 @@ pub(super) struct Shared {
     pub users: watch::Sender<Arc<Users>>,
     pub limits: Limits,
     pub strangers: Mutex<Strangers<oneshot::Sender<()>>>,
+    /// Connections over TCP whose first message has not arrived.
+    pub half_open: Mutex<Strangers<oneshot::Sender<()>>>,
     pub counts: Counters,
     /// Connections of authenticated clients.
     pub connections: Arc<Shares>,
@@ -43,6 +47,8 @@ pub(super) struct Shared {
     pub directories: Mutex<HashMap<PathBuf, Storage>>,
     /// Pipes that may be opened.
     pub pipes: Arc<Shares>,
+    /// Listings at once: each holds a thread, and the names of a directory.
+    pub listings: Arc<Shares>,
     /// The words with which the first client becomes the owner; nobody can try them twice.
     pub code: Mutex<Option<Code>>,
     /// Strangers who wait for each other, if they may.
@@ -77,6 +83,11 @@ impl Shared {
         let storage = self.storage.below(&user.directory)?;
         known.insert(user.directory.clone(), storage.clone());
         Ok(storage)
+    }
+
+    /// The deadline of a client that arrives now.
+    pub fn deadline(&self) -> Deadline {
+        Deadline::now() + Duration::from(self.limits.handshake)
     }
 
     pub fn users(&self) -> Arc<Users> {

@@ -35,9 +35,31 @@ const SLOW: Duration = Duration::from_millis(100);
 /// Maximum number of networks whose wrong tokens are remembered; the oldest are forgotten first.
 const MAX_NETWORKS: usize = 1024;
 
+/// How many strangers there may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub all: usize,
+    pub of_one_network: usize,
+}
+
+impl Bounds {
+    /// Of connections.
+    const USUAL: Self = Self {
+        all: PLACES,
+        of_one_network: OF_ONE_NETWORK,
+    };
+    /// Of connections over TCP whose first message has not arrived. Such a one is little more than a
+    /// socket. Of a network that opens 1,000 a second each has a quarter of a second.
+    pub const HALF_OPEN: Self = Self {
+        all: 512,
+        of_one_network: 256,
+    };
+}
+
 /// The strangers. Each has a `T`, which is returned when another one takes its place.
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
+    bounds: Bounds,
     /// In the order of their arrival.
     present: BTreeMap<u64, Stranger<T>>,
     next: u64,
@@ -74,15 +96,21 @@ pub(crate) enum Newcomer<T> {
 
 impl<T> Default for Strangers<T> {
     fn default() -> Self {
+        Self::within(Bounds::USUAL)
+    }
+}
+
+impl<T> Strangers<T> {
+    /// At most so many strangers.
+    pub fn within(bounds: Bounds) -> Self {
         Self {
+            bounds,
             present: BTreeMap::new(),
             next: 0,
             wrong: HashMap::new(),
         }
     }
-}
 
-impl<T> Strangers<T> {
     /// A client wants to connect. `proven`: it receives packets at its address. `known` finds out
     /// whether its first packet shows that it has a token, and is called only if that matters.
     pub fn arrive(
@@ -173,9 +201,9 @@ impl<T> Strangers<T> {
             (*count, *first) = (*count + 1, this.min(*first));
         }
         let own = of.get(&network).copied();
-        let leaves = match own.filter(|(count, _)| *count >= OF_ONE_NETWORK) {
+        let leaves = match own.filter(|(count, _)| *count >= self.bounds.of_one_network) {
             Some(own) => own.1,
-            None if self.present.len() < PLACES => return Some(None),
+            None if self.present.len() < self.bounds.all => return Some(None),
             // Of the network with the most; of several such networks the first of all.
             None => {
                 let most = |(count, first): &(usize, (bool, u64))| (Reverse(*count), *first);

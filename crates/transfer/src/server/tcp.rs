@@ -1,7 +1,7 @@
 //! Connections over TCP, from clients to which UDP is blocked.
 //!
-//! Such a client takes a stranger's slot as soon as it has connected, and has the same time as any
-//! other until it must have shown its token. Its TLS connection carries one QUIC connection, which
+//! Such a client takes a stranger's slot as soon as its first message has arrived, and has the same
+//! time as any other until it must have shown its token. Its TLS connection carries one QUIC connection, which
 //! then is served as one over UDP is.
 
 use super::admission::Leave;
@@ -12,6 +12,7 @@ use crate::connection::{close, over_tcp};
 use crate::credentials::identity::Identity;
 use crate::credentials::tls;
 use crate::error::Error;
+use crate::introduction;
 use noq_proto::crypto::rustls::QuicServerConfig;
 use noq_proto::{EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 use whimbrel_quic::endpoint::{self, Endpoint};
 use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_quic::{Factory, SharedNode};
@@ -46,7 +47,7 @@ pub(super) struct Settings {
 /// The server's TCP side.
 pub(super) struct Tcp {
     listener: TcpListener,
-    acceptor: TlsAcceptor,
+    config: Arc<rustls::ServerConfig>,
     endpoint: EndpointConfig,
     server: ServerConfig,
     transport: TransportConfig,
@@ -84,7 +85,7 @@ impl Tcp {
             .incoming_buffer_size_total(ATTEMPT);
         Ok(Self {
             listener,
-            acceptor: TlsAcceptor::from(Arc::new(tls::tcp_server_config(identity, groups)?)),
+            config: Arc::new(tls::tcp_server_config(identity, groups)?),
             endpoint: over_tcp::endpoint(endpoint_config(identity)),
             server,
             transport,
@@ -98,6 +99,23 @@ impl Tcp {
         self.stopping.send_replace(true);
     }
 
+    /// Waits for the first message of a TCP connection. `None` if it does not arrive in time, is
+    /// none of TLS, or the connection must leave.
+    pub async fn hello(
+        &self,
+        stream: TcpStream,
+        leave: Leave,
+        deadline: Deadline,
+    ) -> Option<Hello> {
+        let control = over_tcp::Control::prepare(&stream, self.algorithm.as_ref());
+        let arriving = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream);
+        let start = tokio::select! {
+            start = timeout_at(deadline, arriving) => start.ok()?.ok()?,
+            _ = leave => return None,
+        };
+        Some(Hello { start, control })
+    }
+
     /// The endpoint of one TCP connection.
     fn endpoint(&self, peer: SocketAddr) -> Endpoint {
         let (accepted, transport) = (self.server.clone(), self.transport.clone());
@@ -106,6 +124,21 @@ impl Tcp {
             factory.server(accepted.clone(), transport.clone(), SharedNode::default())
         });
         Endpoint::carried(self.endpoint.clone(), Some(server), peer)
+    }
+}
+
+/// A TCP connection whose first message has arrived.
+pub(super) struct Hello {
+    start: StartHandshake<TcpStream>,
+    control: over_tcp::Control,
+}
+
+impl Hello {
+    /// What introduces a client with a token, if it is there.
+    pub fn introduction(&self) -> Option<Vec<u8>> {
+        let hello = self.start.client_hello();
+        let found = hello.alpn()?.find_map(introduction::of_protocol)?;
+        Some(found.to_vec())
     }
 }
 
@@ -124,10 +157,15 @@ pub(super) async fn accept(tcp: Option<&Arc<Tcp>>) -> (Arc<Tcp>, TcpStream, Sock
 
 impl Peer {
     /// Serves the client of a TCP connection.
-    pub async fn serve_tcp(self, tcp: Arc<Tcp>, stream: TcpStream, mut leave: Leave) {
-        let deadline = self.deadline();
-        let control = over_tcp::Control::prepare(&stream, tcp.algorithm.as_ref());
-        let accepting = timeout_at(deadline, tcp.acceptor.accept(stream));
+    pub async fn serve_tcp(
+        self,
+        tcp: Arc<Tcp>,
+        hello: Hello,
+        mut leave: Leave,
+        deadline: Deadline,
+    ) {
+        let Hello { start, control } = hello;
+        let accepting = timeout_at(deadline, start.into_stream(Arc::clone(&tcp.config)));
         let accepted = tokio::select! {
             accepted = accepting => accepted,
             _ = &mut leave => return,

@@ -318,6 +318,46 @@ async fn hostile_tcp_connections_delay_nobody_elsewhere() {
     service.stop().await;
 }
 
+/// Connections that say nothing, and such that begin with TLS and show no token.
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_tcp_connections_of_the_same_address_do_not_keep_a_token_out() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with(&scratch, limits_without_deadline(), false);
+    let connected = Arc::new(AtomicU64::new(0));
+    let mut hostile = JoinSet::new();
+    for number in 0..64 {
+        let (to, connected) = (service.address, Arc::clone(&connected));
+        hostile.spawn(async move {
+            loop {
+                if let Some(stream) = connect([127, 0, 0, 1].into(), to).await {
+                    connected.fetch_add(1, Ordering::Relaxed);
+                    if number % 2 == 0 {
+                        end(stream).await;
+                    } else {
+                        let name = "x".try_into().expect("a name");
+                        let tls = TlsConnector::from(Arc::new(raw::tls())).connect(name, stream);
+                        if let Ok(tls) = tls.await {
+                            end(tls).await;
+                        }
+                    }
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        });
+    }
+    while connected.load(Ordering::Relaxed) < 64 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    for n in 0..4 {
+        let file = scratch.file(&format!("honest-{n}"), 100_000);
+        let mut options = service.options(&file);
+        options.client.transport = TransportChoice::Tls;
+        upload(options).await.expect("served");
+    }
+    hostile.shutdown().await;
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_bytes_inside_and_outside_of_tls_do_no_harm() {
     let scratch = ScratchDirectory::new();

@@ -10,6 +10,7 @@ use crate::credentials::identity::SERVER_NAME;
 use crate::credentials::tls;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::introduction;
 use noq_proto::{ClientConfig, EndpointConfig};
 use rustls::pki_types::ServerName;
 use std::io;
@@ -70,8 +71,11 @@ impl Dial<'_> {
             Failed::Here(Failure::Tcp(text))
         })?;
         let control = over_tcp::Control::prepare(&stream, self.options.tcp_algorithm.as_ref());
-        let (config, pin) =
+        let (mut config, pin) =
             tls::tcp_client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
+        let introduction = introduction::protocol(&self.options.token)
+            .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
+        config.alpn_protocols.push(introduction);
         let name = ServerName::try_from(SERVER_NAME)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
         let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected) {
