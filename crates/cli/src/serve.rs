@@ -182,6 +182,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let users = args.access.users(&identity, rights, args.max_priority)?;
     memory::bound();
+    memory::give_back();
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let limits = Limits {
         file: args.max_size,

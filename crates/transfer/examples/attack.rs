@@ -109,7 +109,6 @@ async fn attack(
 }
 
 /// Requests of a connection at once.
-/// How many there are of a kind.
 fn requests_of(kind: &str) -> usize {
     match kind {
         "tree" => 4,
@@ -145,7 +144,8 @@ async fn one(connection: &Connection, kind: &str, sent: &Arc<AtomicU64>) -> Resu
             let put = Message::Put(Put {
                 id,
                 path: name.into_bytes(),
-                size: Some(1 << 36),
+                // No disk is too small for each of them.
+                size: Some(1 << 32),
                 metadata: Metadata::plain(Kind::File),
             });
             let (_send, mut receive) = request(connection, &put).await?;
