@@ -11,9 +11,22 @@ pub(crate) struct ScratchDirectory(PathBuf);
 impl ScratchDirectory {
     /// Creates a directory with a name that no other test uses.
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// The same in memory, if the system has a place for that: no disk is waited for.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        match fs::metadata(memory) {
+            Ok(found) if found.is_dir() => Self::below(memory),
+            _ => Self::new(),
+        }
+    }
+
+    fn below(place: &Path) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("whimbrel-test-{}-{n}", std::process::id()));
+        let path = place.join(format!("whimbrel-test-{}-{n}", std::process::id()));
         fs::remove_dir_all(&path).ok();
         fs::create_dir_all(&path).expect("a scratch directory");
         Self(path)

@@ -43,10 +43,6 @@ impl BackOff {
 /// A random number from 0 to 1.
 pub(super) fn random() -> f64 {
     use std::hash::{BuildHasher, RandomState};
-    #[cfg(test)]
-    if let Some(drawn) = crate::world::network::random() {
-        return drawn;
-    }
     (RandomState::new().hash_one(()) >> 11) as f64 / (1u64 << 53) as f64
 }
 

@@ -19,6 +19,8 @@ mod space;
 mod stage;
 mod system;
 #[cfg(test)]
+mod tests;
+#[cfg(test)]
 pub(crate) mod world;
 
 pub(crate) use list::Listed;
@@ -43,7 +45,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use system::{openat, unlinkat};
+use system::{mkdirat, openat, unlinkat};
 
 /// At which end of a connection a directory is. Only messages differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,14 +140,27 @@ impl Storage {
     pub fn below(&self, directory: &Path) -> Result<Self, Error> {
         let path = self.path.join(directory);
         let create = || {
-            std::fs::create_dir_all(&path)?;
+            let mut above = self.path.clone();
+            for name in directory {
+                let place = above.join(name);
+                if !place.is_dir() {
+                    match mkdirat(&File::open(&above)?, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(e) => return Err(e.into()),
+                    }
+                }
+                above = place;
+            }
             let inside = path.canonicalize()?.starts_with(self.path.canonicalize()?);
             let outside = || std::io::Error::other("it leads out of the server's directory");
             inside.then_some(()).ok_or_else(outside)
         };
         let named = || {
             let mut above = directory.ancestors().skip(1);
-            above.try_for_each(|above| File::open(self.path.join(above))?.sync_all())
+            above.try_for_each(|above| {
+                let flushed = system::fsync(&File::open(self.path.join(above))?);
+                flushed.map_err(std::io::Error::from)
+            })
         };
         // What is stored in it is only as sure as its name.
         create()

@@ -197,9 +197,8 @@ impl Partial {
         let length = data.len() as u64;
         if self.unchecked.load(Ordering::Relaxed) < length {
             let usable = self.storage.check_space(length)?;
-            // Many files may grow at once.
-            let unchecked = (usable / SHARES).min(CHECK);
-            self.unchecked.store(unchecked, Ordering::Relaxed);
+            self.unchecked
+                .store(unchecked_of(usable), Ordering::Relaxed);
         } else {
             self.unchecked.fetch_sub(length, Ordering::Relaxed);
         }
@@ -289,6 +288,12 @@ impl Partial {
     }
 }
 
+/// How much may be written before the space is checked again, of `usable` bytes. Many files may grow
+/// at once.
+fn unchecked_of(usable: u64) -> u64 {
+    (usable / SHARES).min(CHECK)
+}
+
 /// Sets the time of the last change, if it is known.
 pub(super) fn set_modified(file: &File, metadata: &Metadata) -> Result<(), Errno> {
     let Some(time) = metadata.modified else {
@@ -353,6 +358,28 @@ mod tests {
         };
         let error = partial.write_at(b"x", 0).expect_err("no space");
         assert_eq!(error.for_peer().reason, Reason::DiskFull, "{error}");
+    }
+
+    #[test]
+    fn the_space_is_checked_again_the_sooner_the_less_there_is() {
+        assert_eq!(unchecked_of(1 << 40), CHECK);
+        assert_eq!(unchecked_of(1 << 30), 4 << 20);
+        assert_eq!(unchecked_of(100), 0);
+    }
+
+    #[test]
+    fn ranges_are_merged_over_the_smallest_gaps() {
+        let part = 1 << FINE_LOG;
+        let mut ranges = RangeSet::default();
+        for n in 0..3000 {
+            ranges.insert(2 * n * part..(2 * n + 1) * part);
+        }
+        let far = 1 << 40;
+        ranges.insert(far..far + part);
+        let merged: Vec<_> = merge_close(ranges.clone()).iter().collect();
+        assert_eq!(merged, [0..5999 * part, far..far + part]);
+        let few: RangeSet = merge_close(RangeSet::of(0..part));
+        assert_eq!(few, RangeSet::of(0..part));
     }
 
     fn partial(storage: &Storage) -> Partial {

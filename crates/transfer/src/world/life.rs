@@ -1,6 +1,7 @@
 //! A life: clients that send files to a server, what happens to them, and what must hold.
 
 use super::network::{self, HOST, Host};
+use super::system;
 use crate::client::{
     ClientOptions, Outcome, Report, Retry, SendOptions, SendSource, ServerAddress, transfer,
 };
@@ -8,26 +9,34 @@ use crate::connection::over_tcp::TransportChoice;
 use crate::credentials::identity::Identity;
 use crate::defaults::default_controller;
 use crate::scratch_directory::ScratchDirectory;
-use crate::server::{ServeOptions, Server};
+use crate::server::users::{Rights, User, Users};
+use crate::server::{Limits, ServeOptions, Server};
 use crate::storage::KeepFree;
 use crate::storage::world::calls::{self, Fault, World};
 use crate::storage::world::disk::{Disk, Order};
 use crate::storage::world::random::Random;
+use crate::token::Token;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::pending;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
 use tokio::time::{Instant, interval, sleep};
+use whimbrel_cc::fairness::Priority;
 use whimbrel_net::{Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
-use whimbrel_units::{Bytes, Probability, Rate};
+use whimbrel_units::{Bytes, Duration as Span, Probability, Rate};
 
 /// The host of the server; those of the clients follow.
 pub(super) const SERVER: Host = 0;
 const PORT: u16 = 4433;
+/// Users, among whom the clients are divided. Each has a directory.
+const USERS: usize = 2;
+/// Transfers at once; the others wait in the queue.
+const PLACES: usize = 2;
 /// How often something may happen.
 const TICK: Duration = Duration::from_millis(50);
 /// In a fair world all transfers end within this time.
@@ -84,6 +93,8 @@ pub(super) struct Tally {
     pub faults: u64,
     pub calls: u64,
     pub datagrams: u64,
+    /// Of all datagrams.
+    pub digest: u64,
 }
 
 /// A content, and its size, bytes.
@@ -113,17 +124,27 @@ struct State {
     done: Vec<u64>,
     current: Vec<Option<(String, Content)>>,
     stored: u64,
+    /// The hashes of contents, and of which files one was seen last.
+    hashes: BTreeMap<Content, blake3::Hash>,
+    seen: BTreeMap<PathBuf, (Stamp, Content)>,
     /// Something that must not be.
     wrong: Option<String>,
 }
+
+/// What of a file changes when it is written: inode, length and the time of the last change. That
+/// has the ticks of the system's clock, in which a simulated world goes on for long.
+type Stamp = (u64, u64, i64, i64);
 
 struct Life {
     plan: Plan,
     random: Random,
     scratch: ScratchDirectory,
     identity: Identity,
+    /// Of the users.
+    tokens: Vec<Token>,
     directories: u64,
     server: Option<JoinHandle<()>>,
+    began: Instant,
     starts: Instant,
     clients: Vec<(Option<AbortHandle>, Instant)>,
     dark: Vec<(Host, Instant)>,
@@ -131,8 +152,19 @@ struct Life {
     events: u64,
 }
 
-/// Lives a life in a runtime of its own. Returns what has happened, or what did not hold.
+/// Lives a life in a thread and a runtime of its own. Returns what has happened, or what did not
+/// hold.
 pub(super) fn live(plan: &Plan) -> Result<Tally, String> {
+    let lived = std::thread::scope(|scope| scope.spawn(|| live_here(plan)).join());
+    lived.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("a panic: {}", text.unwrap_or_default()))
+    })
+}
+
+fn live_here(plan: &Plan) -> Result<Tally, String> {
+    system::begin(plan.seed ^ 1 << 60);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -140,8 +172,6 @@ pub(super) fn live(plan: &Plan) -> Result<Tally, String> {
         .map_err(|e| e.to_string())?;
     let lived = runtime.block_on(LocalSet::new().run_until(Life::live(plan)));
     drop(runtime);
-    network::end();
-    calls::replace(None);
     lived
 }
 
@@ -164,10 +194,11 @@ fn link(random: &mut Random) -> LinkSpec {
 impl Life {
     async fn live(plan: &Plan) -> Result<Tally, String> {
         let mut random = Random::new(plan.seed);
-        let scratch = ScratchDirectory::new();
+        let scratch = ScratchDirectory::in_memory();
         let directory = scratch.subdirectory("0");
         let order = *random.one_of(&[Order::Journal, Order::None]);
         let identity = Identity::load_or_create(&scratch.path().join("identity"));
+        let tokens = (0..USERS).map(|_| Token::random());
         calls::replace(Some(World {
             disk: Disk::new(order, &directory),
             random: Random::new(plan.seed ^ 1 << 62),
@@ -189,6 +220,8 @@ impl Life {
             done: vec![0; plan.clients],
             current: vec![None; plan.clients],
             stored: 0,
+            hashes: BTreeMap::new(),
+            seen: BTreeMap::new(),
             wrong: None,
         };
         let mut life = Self {
@@ -196,8 +229,12 @@ impl Life {
             random,
             scratch,
             identity: identity.map_err(|e| e.to_string())?,
+            tokens: tokens
+                .collect::<Result<_, _>>()
+                .map_err(|e| e.to_string())?,
             directories: 0,
             server: None,
+            began: now,
             starts: now,
             clients: (0..plan.clients).map(|_| (None, now)).collect(),
             dark: Vec::new(),
@@ -207,13 +244,15 @@ impl Life {
         let lived = life.lives().await;
         life.end();
         let (calls, faults) = calls::with(|w| (w.calls, w.happened)).unwrap_or_default();
+        let (datagrams, digest) = network::sent();
         lived.map(|()| Tally {
             simulated: now.elapsed(),
             stored: life.state.borrow().stored,
             events: life.events,
             faults,
             calls,
-            datagrams: network::sent(),
+            datagrams,
+            digest,
         })
     }
 
@@ -253,7 +292,7 @@ impl Life {
             }
         }
         self.crash()?;
-        self.check("after the last crash")
+        self.check("after the last crash", true)
     }
 
     fn all_done(&self) -> bool {
@@ -268,6 +307,7 @@ impl Life {
     /// What happens in a tick.
     fn step(&mut self, unfair: bool) -> Result<(), String> {
         let now = Instant::now();
+        system::pass(now - self.began);
         if calls::with(|world| world.dead) == Some(true) && self.server.is_some() {
             // It died in a call.
             match self.is_on(Event::Crash) && self.random.once_in(2) {
@@ -295,10 +335,10 @@ impl Life {
             self.events += 1;
             let event = *self.random.one_of(&self.plan.events);
             self.happen(event)?;
-            self.check(&format!("after {event:?}"))?;
+            self.check(&format!("after {event:?}"), true)?;
         }
         if self.random.once_in(20) {
-            self.check("at some time")?;
+            self.check("at some time", false)?;
         }
         match self.state.borrow_mut().wrong.take() {
             Some(wrong) => Err(wrong),
@@ -347,6 +387,13 @@ impl Life {
             overwrite: true,
             tcp: false,
             keep_free: KeepFree::Bytes(Bytes::new(0)),
+            // The time of day is far ahead of that of the files.
+            keep_partial: Span::from_secs(1 << 32),
+            users: Some(Users::new((0..USERS).map(|user| self.user(user)))),
+            limits: Limits {
+                connections: PLACES,
+                ..Limits::default()
+            },
             ..ServeOptions::new(self.directory(), listen)
         };
         // A start without faults: a server that does not start is started again.
@@ -361,6 +408,18 @@ impl Life {
             Err(error) => {
                 self.state.borrow_mut().wrong = Some(format!("the server does not start: {error}"));
             }
+        }
+    }
+
+    fn user(&self, number: usize) -> User {
+        let write = Rights {
+            write: true,
+            ..Rights::default()
+        };
+        User {
+            name: format!("user-{number}"),
+            directory: format!("u{number}").into(),
+            ..User::owner(&self.tokens[number], write, Priority::HIGHEST)
         }
     }
 
@@ -389,32 +448,47 @@ impl Life {
             number: client,
             files: self.plan.files,
             folder: self.scratch.subdirectory(&format!("client-{client}")),
-            identity: (self.identity.token().clone(), self.identity.fingerprint()),
+            identity: (
+                self.tokens[client % USERS].clone(),
+                self.identity.fingerprint(),
+            ),
             state: Rc::clone(&self.state),
         };
         let running = spawn_local(HOST.scope(1 + client, work.run()));
         self.clients[client] = (Some(running.abort_handle()), Instant::now());
     }
 
-    /// What must hold at all times.
-    fn check(&self, when: &str) -> Result<(), String> {
-        let state = self.state.borrow();
+    /// What must hold at all times. With `all` also files are read again that have not changed.
+    fn check(&self, when: &str, all: bool) -> Result<(), String> {
+        let state = &mut *self.state.borrow_mut();
         let directory = self.directory();
         for (path, expected) in &state.expected {
-            let possible = expected.sure.iter().chain(&expected.later);
-            match std::fs::read(directory.join(path)) {
-                Ok(found) => {
-                    let same = |c: &Content| c.1 == found.len() as u64 && c.data() == found;
-                    if !possible.clone().any(same) {
-                        let length = found.len();
-                        return Err(format!(
-                            "{when}: `{path}` has {length} bytes that nobody stored: {expected:?}"
-                        ));
-                    }
-                }
-                Err(_) if expected.sure.is_none() => {}
+            let mut possible = expected.sure.iter().chain(&expected.later);
+            let whole = directory.join(path);
+            let stamp = match std::fs::metadata(&whole) {
+                Ok(m) => (m.ino(), m.len(), m.ctime(), m.ctime_nsec()),
+                Err(_) if expected.sure.is_none() => continue,
                 Err(error) => return Err(format!("{when}: `{path}`: {error}; {expected:?}")),
-            }
+            };
+            let seen = state
+                .seen
+                .get(&whole)
+                .filter(|(then, _)| !all && *then == stamp);
+            let found = match seen {
+                Some((_, content)) => possible.find(|c| *c == content),
+                None => {
+                    let found = std::fs::read(&whole).map_err(|e| format!("`{path}`: {e}"))?;
+                    let hash = blake3::hash(&found);
+                    possible.find(|c| c.1 == stamp.1 && state.hashes.get(c) == Some(&hash))
+                }
+            };
+            let Some(content) = found else {
+                let length = stamp.1;
+                return Err(format!(
+                    "{when}: `{path}` has {length} bytes that nobody stored: {expected:?}"
+                ));
+            };
+            state.seen.insert(whole, (stamp, *content));
         }
         visible(&directory, "", &state.expected).map_err(|e| format!("{when}: {e}"))
     }
@@ -429,7 +503,7 @@ fn visible(
     for entry in directory.read_dir().map_err(|e| e.to_string())?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{above}{name}");
-        if name.starts_with('.') && above.is_empty() {
+        if name.starts_with(".whimbrel-") {
             continue;
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -446,7 +520,7 @@ struct Client {
     number: usize,
     files: u64,
     folder: PathBuf,
-    identity: (crate::token::Token, crate::fingerprint::Fingerprint),
+    identity: (Token, crate::fingerprint::Fingerprint),
     state: Rc<RefCell<State>>,
 }
 
@@ -502,7 +576,9 @@ impl Client {
         let path = *state.random.one_of(&["a", "b", "d/a"]);
         let most = *state.random.one_of(&[1, 5_000, 300_000, 3_000_000]);
         let content = Content(state.random.below(u64::MAX), state.random.below(most));
-        let next = (format!("{number}/{path}"), content);
+        let hash = blake3::hash(&content.data());
+        state.hashes.insert(content, hash);
+        let next = (format!("u{}/{number}/{path}", number % USERS), content);
         state.current[number] = Some(next.clone());
         next
     }
@@ -533,8 +609,10 @@ impl Client {
             }),
             ..ClientOptions::new(server, token, default_controller())
         };
+        // The path below the user's directory.
+        let name = path.split_once('/').map(|(_, below)| below.to_owned());
         SendOptions {
-            name: Some(path.to_owned()),
+            name,
             ..SendOptions::new(client, SendSource::File(source))
         }
     }

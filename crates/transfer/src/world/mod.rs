@@ -4,15 +4,17 @@
 //! | part | content |
 //! |---|---|
 //! | `network` | hosts, the links between them, and addresses that change |
+//! | `system` | randomness and the time of day |
 //! | `life` | a life: clients that send files, what happens to them, and what must hold |
 //! | `tests` | many lives; a failing one is made shorter |
 //!
 //! The code under test is the code that ships: clients send as the command does, the server's whole
 //! code serves them. One thread runs all of it by tokio's virtual time. Endpoints have no sockets
 //! ([`Endpoint::simulated`](whimbrel_quic::endpoint::Endpoint::simulated)), and blocking work is
-//! done at once. The disk is that of the storage's own world. Keys are random, whatever the seed:
-//! a life is the same again but for the lengths of a few signatures.
+//! done at once. The disk is that of the storage's own world. A seed gives the same life again, down
+//! to each bit on the network.
 
 mod life;
 pub(crate) mod network;
+mod system;
 mod tests;

@@ -46,6 +46,8 @@ pub(super) struct Network {
     dark: BTreeSet<Host>,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
+    /// The hash of all of them, with their times and addresses.
+    digest: blake3::Hasher,
     /// There is something new in flight.
     more: Arc<Notify>,
 }
@@ -69,20 +71,11 @@ pub(crate) fn is_simulated() -> bool {
     NETWORK.with_borrow(Option::is_some)
 }
 
-/// A number from 0 to 1, if this thread is in a simulated world.
-pub(crate) fn random() -> Option<f64> {
-    NETWORK.with_borrow_mut(|network| {
-        let drawn = network.as_mut()?.random.below(1 << 32);
-        Some(drawn as f64 / (1u64 << 32) as f64)
-    })
-}
-
 fn with<T>(work: impl FnOnce(&mut Network) -> T) -> Option<T> {
     NETWORK.with_borrow_mut(|network| network.as_mut().map(work))
 }
 
-/// Puts a network into this thread: so many hosts, and the same link from each to each. Ends with
-/// [`end`].
+/// Puts a network into this thread: so many hosts, and the same link from each to each.
 pub(super) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
     let more = Arc::new(Notify::new());
     let network = Network {
@@ -96,15 +89,11 @@ pub(super) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
         dark: BTreeSet::new(),
         in_flight: BinaryHeap::new(),
         sent: 0,
+        digest: blake3::Hasher::new(),
         more: Arc::clone(&more),
     };
     NETWORK.replace(Some(network));
     tokio::spawn(carry(more));
-}
-
-/// Removes the network.
-pub(super) fn end() {
-    NETWORK.replace(None);
 }
 
 fn address(host: Host, number: u64) -> IpAddr {
@@ -149,9 +138,15 @@ pub(super) fn kill(host: Host) {
     ended.values().for_each(|end| end.driver.abort());
 }
 
-/// Datagrams sent so far.
-pub(super) fn sent() -> u64 {
-    with(|network| network.sent).unwrap_or(0)
+/// Datagrams sent so far, and the beginning of the hash of all that they are: of lives that are the
+/// same it is the same.
+pub(super) fn sent() -> (u64, u64) {
+    with(|network| {
+        let mut digest = [0; 8];
+        network.digest.finalize_xof().fill(&mut digest);
+        (network.sent, u64::from_be_bytes(digest))
+    })
+    .unwrap_or_default()
 }
 
 /// An endpoint on the host of this task, at the port of `local`, or any.
@@ -218,6 +213,9 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
         && crate::storage::world::calls::with(|world| world.dead) == Some(true);
     with(|network| {
         network.sent += 1;
+        let now = network.began.elapsed();
+        let head = format!("{now:?} {host}:{port} {to} {} ", data.len());
+        network.digest.update(head.as_bytes()).update(data);
         let Some(target) = network.addresses.iter().position(|ip| *ip == to.ip()) else {
             return;
         };
@@ -228,7 +226,7 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
         let spec = &network.link;
         let link = network.links.entry((host, target));
         let link = link.or_insert_with(|| Link::new(spec, seed));
-        let now = Time::ZERO + Duration::from(network.began.elapsed());
+        let now = Time::ZERO + Duration::from(now);
         let fate = link.offer(now, data.len() as u32 + HEADERS, false);
         if let Fate::Delivered {
             at,

@@ -318,7 +318,7 @@ pub(crate) fn fsync(file: impl AsFd) -> Result<(), Errno> {
     if with(|world| !world.dead && world.disk.reports_error(node)) == Some(true) {
         return Err(Errno::IO);
     }
-    match fault(&[Fault::Flush, Fault::Kill])? {
+    match fault(&[Fault::Flush, Fault::Full, Fault::Kill])? {
         None => {
             with(
                 |world| match (world.disk.is_directory(node), world.planted) {
@@ -335,9 +335,13 @@ pub(crate) fn fsync(file: impl AsFd) -> Result<(), Errno> {
             );
             Ok(())
         }
-        Some(Fault::Flush) => {
+        // Space is not found before the data is written, on some file systems.
+        Some(fault @ (Fault::Flush | Fault::Full)) => {
             with(|world| world.disk.give_up(node, &mut world.random));
-            Err(Errno::IO)
+            Err(match fault {
+                Fault::Full => Errno::NOSPC,
+                _ => Errno::IO,
+            })
         }
         Some(_) => Err(Errno::IO),
     }

@@ -127,7 +127,7 @@ impl Life {
             keep_free: crate::storage::KeepFree::Bytes(whimbrel_units::Bytes::new(0)),
             ..StorageOptions::default()
         };
-        let scratch = ScratchDirectory::new();
+        let scratch = ScratchDirectory::in_memory();
         let expected = PATHS.map(|path| {
             let expected = Expected {
                 sure: Some(None),
@@ -322,8 +322,8 @@ impl Life {
                 };
                 self.tally.stored += 1;
             }
-            // It was not even begun.
-            Err(e) if new && alive && e.for_peer().reason == Reason::Exists => {
+            // Clients take it for not stored, unless nobody knows.
+            Err(e) if new && alive && e.for_peer().reason != Reason::Internal => {
                 entry.later.remove(&Some(content));
             }
             _ => {}
@@ -636,6 +636,50 @@ mod tests {
             life.put("a", content).expect("stored");
             life.crash_machine().expect("crashed");
             life.check().expect("what was stored is there");
+            calls::replace(None);
+        }
+    }
+
+    /// A file system that cannot rename without replacing.
+    #[test]
+    fn a_file_gets_its_name_by_a_link_and_loses_the_hidden_one() {
+        let plan = Plan {
+            seed: 0,
+            steps: 0,
+            faults: Vec::new(),
+            crashes: false,
+            planted: None,
+        };
+        let mut life = Life::begin(&plan).expect("begun");
+        life.options.overwrite = false;
+        life.fair = true;
+        life.start().expect("started");
+        calls::with(|world| world.next = [Fault::Rename].into());
+        life.put("a", Content(1, 5000)).expect("stored");
+        let names = crate::scratch_directory::file_names(&life.directory());
+        assert_eq!(names, ["a"]);
+        life.crash_machine().expect("crashed");
+        life.check().expect("what was stored is there");
+        calls::replace(None);
+    }
+
+    /// What a user stores is only as sure as the user's directory.
+    #[test]
+    fn the_directory_of_a_user_survives_a_crash() {
+        for seed in 0..8 {
+            let plan = Plan {
+                seed,
+                steps: 0,
+                faults: Vec::new(),
+                crashes: false,
+                planted: None,
+            };
+            let mut life = Life::begin(&plan).expect("begun");
+            life.start().expect("started");
+            let storage = life.storage().expect("a storage");
+            storage.below(Path::new("u/v")).expect("made");
+            life.crash_machine().expect("crashed");
+            assert!(life.directory().join("u/v").is_dir());
             calls::replace(None);
         }
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Lives in a test, and the steps of each.
-const LIVES: u64 = 12;
+const LIVES: u64 = 60;
 const STEPS: u64 = 40;
 
 fn variable(name: &str) -> Option<String> {

@@ -1,0 +1,274 @@
+//! What the storage does with single files, names and directories.
+
+use super::partial::partial_name;
+use super::system::real;
+use super::*;
+use crate::ranges::RangeSet;
+use crate::scratch_directory::{ScratchDirectory, file_names};
+use std::os::unix::fs::symlink;
+
+fn opened(scratch: &ScratchDirectory) -> Storage {
+    Storage::open(scratch.path(), StorageOptions::default()).expect("opened")
+}
+
+fn path(text: &str) -> RemotePath {
+    text.parse().expect("a path")
+}
+
+fn ours(storage: &Storage, user: &str, at: &str) -> Partial {
+    match storage.partial(user, &path(at)).expect("opened") {
+        Lock::Ours(partial) => partial,
+        Lock::Taken => panic!("locked"),
+    }
+}
+
+#[test]
+fn an_incomplete_file_is_of_one_user_and_one_path() {
+    let name = |user, at| partial_name(user, &path(at));
+    let all = [name("u", "a"), name("v", "a"), name("u", "b")];
+    assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+    assert_ne!(name("ua", "b"), name("u", "ab"));
+    for (name, is) in [
+        (&*all[0], true),
+        (".whimbrel-x.part", false),
+        (&all[0][1..], false),
+        (&all[0].replace(".part", ".tmp"), false),
+    ] {
+        assert_eq!(partial::is_partial(name), is, "{name}");
+    }
+}
+
+#[test]
+fn an_incomplete_file_is_of_one_transfer_and_stays_while_it_is_used() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let used = ours(&storage, "u", "a");
+    assert!(matches!(storage.partial("u", &path("a")), Ok(Lock::Taken)));
+    let far = SystemTime::now() + Duration::from_secs(365 * 24 * 3600);
+    storage.remove_leftovers(far).expect("removed");
+    assert_eq!(file_names(scratch.path()).len(), 1, "it is used");
+    drop(used);
+    storage.remove_leftovers(far).expect("removed");
+    assert!(file_names(scratch.path()).is_empty());
+}
+
+#[test]
+fn a_link_with_a_hidden_name_is_not_followed() {
+    let scratch = ScratchDirectory::new();
+    let (inside, victim) = (scratch.subdirectory("in"), scratch.path().join("victim"));
+    let storage = Storage::open(&inside, StorageOptions::default()).expect("opened");
+    symlink(&victim, inside.join(partial_name("u", &path("a")))).expect("linked");
+    assert!(storage.partial("u", &path("a")).is_err());
+    assert!(!victim.exists());
+}
+
+#[test]
+fn what_is_there_is_found_in_whole_parts_and_up_to_the_end() {
+    const KIB: u64 = 1 << 10;
+    let scratch = ScratchDirectory::new();
+    let partial = ours(&opened(&scratch), "u", "a");
+    let size = 1024 * KIB + 100;
+    partial.set_len(size).expect("set");
+    for (from, to) in [(0, 200 * KIB), (520 * KIB, 640 * KIB), (960 * KIB, size)] {
+        let data = vec![7; (to - from) as usize];
+        partial.write_at(&data, from).expect("written");
+    }
+    let mut expected = RangeSet::of(0..192 * KIB);
+    expected.insert(576 * KIB..640 * KIB);
+    expected.insert(960 * KIB..size);
+    assert_eq!(partial.have().expect("found"), expected);
+}
+
+#[test]
+fn what_a_directory_takes_counts_entries_content_and_attributes() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    assert_eq!(storage.used(), 0);
+    scratch.subdirectory("d/e");
+    std::fs::write(scratch.path().join("d/e/file"), [7; 1000]).expect("written");
+    symlink("file", scratch.path().join("d/e/link")).expect("linked");
+    let sparse = File::create(scratch.path().join("sparse")).expect("created");
+    sparse.set_len(1 << 30).expect("set");
+    assert_eq!(storage.used(), 5 * ENTRY + 1000 + 1);
+    let mut freed = 0;
+    storage
+        .remove(&path("sparse"), false, &mut freed)
+        .expect("removed");
+    assert_eq!(freed, ENTRY + 1);
+    let attribute = crate::wire::Attribute {
+        name: b"user.name".to_vec(),
+        value: vec![1; 100],
+    };
+    let file = File::open(scratch.path().join("d/e/file")).expect("opened");
+    resolve::set_attributes(&file, &[attribute]).expect("set");
+    // A file system need not have attributes.
+    let attributes = attributes(&file);
+    let bytes: usize = attributes
+        .iter()
+        .map(|a| a.name.len() + a.value.len())
+        .sum();
+    assert_eq!(storage.used(), 4 * ENTRY + 1000 + bytes as u64);
+    storage
+        .remove(&path("d"), true, &mut freed)
+        .expect("removed");
+    assert_eq!(storage.used(), 0);
+}
+
+#[test]
+fn as_many_attributes_are_read_as_a_message_has() {
+    let scratch = ScratchDirectory::new();
+    let file = File::create(scratch.path().join("file")).expect("created");
+    let attribute = |n: u8| crate::wire::Attribute {
+        name: vec![b'u', b's', b'e', b'r', b'.', b'a' + n],
+        value: vec![n],
+    };
+    let all: Vec<_> = (0..12).map(attribute).collect();
+    resolve::set_attributes(&file, &all).expect("set");
+    assert!(attributes(&file).len() <= crate::wire::MAX_ATTRIBUTES);
+}
+
+#[test]
+fn permissions_follow_the_umask_and_those_of_a_replaced_file() {
+    let scratch = ScratchDirectory::new();
+    let storage = Storage {
+        umask: 0o027,
+        ..opened(&scratch)
+    };
+    assert_eq!(storage.mode_for(None, Some(0o777)), 0o750);
+    assert_eq!(storage.mode_for(None, None), 0o640);
+    let file = scratch.file("a", 1);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o604);
+    std::fs::set_permissions(file, mode).expect("set");
+    let found = storage.look_up(&path("a")).expect("looked up");
+    assert_eq!(storage.mode_for(found, Some(0o777)), 0o604);
+}
+
+#[test]
+fn only_regular_files_are_opened_and_nothing_is_waited_for() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    scratch.file("file", 10);
+    scratch.subdirectory("directory");
+    symlink("file", scratch.path().join("link")).expect("linked");
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(scratch.path().join("pipe"))
+        .status();
+    assert!(pipe.expect("mkfifo runs").success());
+    for (name, kind) in [
+        ("file", Kind::File),
+        ("directory", Kind::Directory),
+        ("link", Kind::Link),
+        ("pipe", Kind::Other),
+    ] {
+        let found = storage.look_up(&path(name)).expect("looked up");
+        assert_eq!(found.map(|found| found.kind), Some(kind), "{name}");
+        let opened = storage.open_file(&path(name));
+        assert_eq!(opened.is_ok(), kind == Kind::File, "{name}");
+    }
+}
+
+#[test]
+fn the_directory_of_a_user_is_made_and_does_not_lead_out() {
+    let scratch = ScratchDirectory::new();
+    let top = scratch.subdirectory("top");
+    let storage = Storage::open(&top, StorageOptions::default()).expect("opened");
+    storage.below(Path::new("a/b")).expect("made");
+    storage.below(Path::new("a/b")).expect("there");
+    assert!(top.join("a/b").is_dir());
+    symlink(scratch.subdirectory("out"), top.join("link")).expect("linked");
+    assert!(storage.below(Path::new("link")).is_err());
+    assert!(storage.below(Path::new("link/c")).is_err());
+    symlink(top.join("a"), top.join("other")).expect("linked");
+    storage.below(Path::new("other")).expect("a link within");
+}
+
+#[test]
+fn hashing_ends_when_nobody_waits() {
+    let scratch = ScratchDirectory::new();
+    let file = File::open(scratch.file("a", 10)).expect("opened");
+    let cancel = Cancel::default();
+    assert!(hash_file(&file, 10, &cancel).is_ok());
+    drop(cancel.on_drop());
+    assert!(matches!(hash_file(&file, 10, &cancel), Err(Error::Stopped)));
+}
+
+fn listed(storage: &Storage, at: Option<&str>, recursive: bool) -> (Vec<String>, usize) {
+    let (mut names, mut unread) = (Vec::new(), 0);
+    let at = at.map(path);
+    let listed = storage.list(at.as_ref(), recursive, &mut |found| {
+        match found {
+            Listed::Entry(entry) => names.push(String::from_utf8_lossy(&entry.path).into_owned()),
+            Listed::Unread(_) => unread += 1,
+        }
+        true
+    });
+    listed.expect("listed");
+    names.sort();
+    (names, unread)
+}
+
+#[test]
+fn a_listing_leaves_out_what_is_not_for_clients() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let incomplete = ours(&storage, "u", "a");
+    let stage = storage.stage().expect("staged");
+    scratch.subdirectory("d");
+    for name in ["b", ".hidden", "d/.hidden", "d/c"] {
+        std::fs::write(scratch.path().join(name), name).expect("written");
+    }
+    let own = partial_name("v", &path("x"));
+    std::fs::write(scratch.path().join("d").join(&own), "").expect("written");
+    std::fs::write(scratch.path().join("d/.whimbrel-other"), "").expect("written");
+    let (names, unread) = listed(&storage, None, true);
+    assert_eq!(names, ["b", "d", "d/.hidden", "d/c"]);
+    assert_eq!(unread, 1, "a name that no client can use");
+    assert_eq!(listed(&storage, Some("d"), false).0, [".hidden", "c"]);
+    assert_eq!(listed(&storage, Some("b"), true).0, [""]);
+    drop((incomplete, stage));
+}
+
+#[test]
+fn only_what_is_named_is_removed() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    scratch.subdirectory("d/e");
+    scratch.subdirectory("out");
+    for name in ["d/a", "d/e/b", "out/c"] {
+        std::fs::write(scratch.path().join(name), name).expect("written");
+    }
+    symlink("../out", scratch.path().join("d/link")).expect("linked");
+    let error = storage.remove(&path("d"), false, &mut 0).expect_err("full");
+    assert_eq!(error.for_peer().reason, Reason::Exists);
+    assert!(scratch.path().join("d/a").exists() && scratch.path().join("d/e/b").exists());
+    let own = scratch.path().join("d").join(partial_name("u", &path("x")));
+    std::fs::write(&own, "").expect("written");
+    assert!(storage.remove(&path("d"), true, &mut 0).is_err());
+    assert_eq!(
+        file_names(&scratch.path().join("d")).len(),
+        1,
+        "it is on its way"
+    );
+    std::fs::remove_file(own).expect("removed");
+    assert_eq!(
+        storage.remove(&path("d"), true, &mut 0).expect("removed"),
+        1
+    );
+    assert!(scratch.path().join("out/c").exists());
+}
+
+/// A file that is complete is flushed before it has its name, and its name after that.
+#[test]
+fn what_was_found_has_its_content_and_is_flushed() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let file = File::create(scratch.path().join("a")).expect("created");
+    real::write_all(&file, b"content").expect("written");
+    let has = |content: &[u8], size| {
+        let hash = blake3::hash(content);
+        storage.has(&path("a"), size, hash, &Cancel::default())
+    };
+    assert!(has(b"content", 7).expect("compared"));
+    assert!(!has(b"CONTENT", 7).expect("compared"));
+    assert!(has(b"content, and more", 17).is_err(), "it is shorter");
+}
