@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Which mistakes in the code of transfers the tests notice.
+
+    tools/mutants.py [--list] [--only N,N...] [--table FILE]
+
+Puts all mistakes of tools/mutants.toml into a copy of the tree, each behind a switch, and builds the
+tests of `whimbrel-transfer` once. Runs each test to see which places of mistakes it comes to, and
+then, with one mistake after the other switched on, the tests that come to its place, the quick ones
+first, until one fails. That test must fail again. Prints it, and fails if less than 95 % of the
+mistakes are noticed.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCE = "crates/transfer/src/"
+# Seconds that a test may take with a mistake, and so many times what it takes without: one that
+# waits for ever is noticed.
+LEAST, TIMES = 120, 4
+# Tests at once.
+AT_ONCE = 4
+# Not run: it plants mistakes itself.
+LEFT_OUT = {"storage::world::tests::lives_notice_each_mistake_that_is_planted"}
+# What the kinds of mistakes make of a text.
+KINDS = {
+    "skip": "if !ON {{ {} }}",
+    "ok": "(if ON {{ Ok(()) }} else {{ {} }})",
+    "never": "(!ON && ({}))",
+    "always": "(ON || ({}))",
+}
+# The switch, which notes in a file who asks for it.
+SWITCH = """
+#[allow(dead_code, missing_docs)]
+mod mutants {
+    use std::collections::HashSet;
+    use std::fs::File;
+    use std::io::Write;
+    use std::sync::{LazyLock, Mutex};
+
+    static ON: LazyLock<u32> = LazyLock::new(|| {
+        std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    });
+    static SEEN: LazyLock<Option<Mutex<(File, HashSet<u32>)>>> = LazyLock::new(|| {
+        let path = std::env::var_os("MUTANTS_SEEN")?;
+        let file = File::options().append(true).create(true).open(path).ok()?;
+        Some(Mutex::new((file, HashSet::new())))
+    });
+
+    pub fn on(number: u32) -> bool {
+        if let Some(Ok(mut seen)) = SEEN.as_ref().map(Mutex::lock)
+            && seen.1.insert(number)
+        {
+            writeln!(seen.0, "{number}").ok();
+        }
+        *ON == number
+    }
+}
+"""
+
+
+def mutants():
+    """File, description, old text and new text of each mistake."""
+    with open(ROOT / "tools/mutants.toml", "rb") as file:
+        for source, entries in tomllib.load(file).items():
+            for entry in entries:
+                kind = next((kind for kind in KINDS if kind in entry), "old")
+                old = entry[kind]
+                new = KINDS[kind].format(old) if kind in KINDS else entry["new"]
+                yield source, entry["what"], old, new
+
+
+def copy(tree):
+    """Copies the tree as it is now."""
+    tree.mkdir(parents=True, exist_ok=True)
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    sources = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    command = ["rsync", "-a", "--from0", "--files-from=-", f"{ROOT}/", f"{tree}/"]
+    subprocess.run(command, input=sources, check=True)
+
+
+def apply(tree, all_of_them):
+    """Puts all mistakes into the copy. Ends with those that do not fit the code any more."""
+    texts, missing = {}, []
+    # The longest text first: a place may have several mistakes, one within the other.
+    for number, (source, _, old, new) in sorted(
+        enumerate(all_of_them, 1), key=lambda mistake: -len(mistake[1][2])
+    ):
+        text = texts.get(source) or (ROOT / SOURCE / source).read_text()
+        if old not in text:
+            missing.append(f"{number}: `{old.strip()}` is not in {source}")
+        new = re.sub(r"\bON\b", f"crate::mutants::on({number})", new)
+        texts[source] = text.replace(old, new, 1)
+    if missing:
+        sys.exit("\n".join(missing))
+    library = (ROOT / SOURCE / "lib.rs").read_text()
+    texts["lib.rs"] = texts.get("lib.rs", library) + SWITCH
+    # A feature, so that what is built has a name of its own in the target directory.
+    manifest = (ROOT / SOURCE / "../Cargo.toml").read_text()
+    texts["../Cargo.toml"] = manifest + "\n[features]\nmutants = []\n"
+    for source, text in texts.items():
+        (tree / SOURCE / source).write_text(text)
+
+
+def build(tree, target):
+    """The programs of the unit tests and of those over loopback."""
+    command = ["cargo", "test", "--locked", "-p", "whimbrel-transfer", "--lib"]
+    command += ["--features", "mutants", "--test", "transfer", "--no-run"]
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target))
+    done = subprocess.run(
+        command, cwd=tree, env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )
+    programs = re.findall(r"Executable .*\((.*)\)", done.stderr)
+    if done.returncode != 0 or len(programs) != 2:
+        sys.exit(done.stderr)
+    return [str(tree / program) for program in programs]
+
+
+def run(test, cwd, limit, **environment):
+    """Whether a test is passed; None if it does not end."""
+    program, name = test
+    with subprocess.Popen(
+        [program, "--exact", name],
+        cwd=cwd,
+        env=dict(os.environ, **environment),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        try:
+            return process.wait(limit) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+
+
+class Tests:
+    """All tests, what each comes to, and how long it takes."""
+
+    def __init__(self, programs, cwd):
+        self.cwd = cwd
+        self.seen = {}
+        names = []
+        for program in programs:
+            listed = subprocess.run(
+                [program, "--list"], cwd=cwd, capture_output=True, text=True, check=True
+            ).stdout
+            found = re.findall(r"^(\S+): test$", listed, re.MULTILINE)
+            names += [(program, name) for name in found if name not in LEFT_OUT]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            failed = [name for name in pool.map(self.look, names) if name]
+        if failed:
+            sys.exit(f"without any mistake {', '.join(failed)} fails")
+
+    def look(self, test):
+        """Runs a test without a mistake. Returns its name if it fails."""
+        with tempfile.TemporaryDirectory() as temporary:
+            seen = pathlib.Path(temporary) / "seen"
+            began = time.monotonic()
+            # A machine with much other work makes tests fail by chance.
+            passed = any(run(test, self.cwd, 900, MUTANTS_SEEN=str(seen)) for _ in range(2))
+            took = time.monotonic() - began
+            numbers = set(map(int, seen.read_text().split())) if seen.exists() else set()
+        self.seen[test] = (took, numbers)
+        return None if passed else test[1]
+
+    def notice(self, number):
+        """The test that notices a mistake; None if none does."""
+        tests = sorted((took, test) for test, (took, seen) in self.seen.items() if number in seen)
+        found = threading.Event()
+        noticed = []
+
+        def attempt(timed):
+            took, test = timed
+            limit = max(LEAST, TIMES * took)
+            for _ in range(2):
+                if found.is_set() or run(test, self.cwd, limit, MUTANT=str(number)):
+                    return
+            noticed.append(test[1])
+            found.set()
+
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(attempt, tests))
+        return noticed[0] if noticed else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="print the mistakes")
+    parser.add_argument("--only", help="numbers of mistakes, such as 1,7,20-30")
+    parser.add_argument("--tree", default="target/mutants", help="where the copy is")
+    parser.add_argument("--target", default="target", help="the target directory")
+    parser.add_argument("--table", help="a file for the table")
+    args = parser.parse_args()
+    all_of_them = list(mutants())
+    if args.list:
+        for number, (source, what, _, _) in enumerate(all_of_them, 1):
+            print(f"{number:3} {source}: {what}")
+        return
+    tree, target = (ROOT / args.tree).resolve(), (ROOT / args.target).resolve()
+    copy(tree)
+    apply(tree, all_of_them)
+    tests = Tests(build(tree, target), tree / "crates/transfer")
+    wanted = range(1, len(all_of_them) + 1)
+    if args.only:
+        ends = [part.partition("-") for part in args.only.split(",")]
+        wanted = [n for first, _, last in ends for n in range(int(first), int(last or first) + 1)]
+    table, unnoticed = [], []
+    for number in wanted:
+        source, what, _, _ = all_of_them[number - 1]
+        began = time.monotonic()
+        noticed = tests.notice(number)
+        line = f"| `{source}` | {what} | {f'`{noticed}`' if noticed else '**nothing**'} |"
+        print(f"{number:3} {time.monotonic() - began:4.0f} s {line}", flush=True)
+        table.append(line)
+        if not noticed:
+            unnoticed.append(number)
+    print(f"{len(table) - len(unnoticed)} of {len(table)} noticed; not: {unnoticed}")
+    if args.table:
+        pathlib.Path(args.table).write_text("\n".join(table) + "\n")
+    sys.exit(0 if len(unnoticed) <= 0.05 * len(table) else 1)
+
+
+if __name__ == "__main__":
+    main()
