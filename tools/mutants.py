@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = "crates/transfer/src/"
 # Seconds that a test may take with a mistake, and so many times what it takes without: one that
 # waits for ever is noticed.
-LEAST, TIMES = 120, 4
+LEAST, TIMES = 45, 4
 # Tests at once.
 AT_ONCE = 4
 # Not run: it plants mistakes itself.
@@ -199,7 +199,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the mistakes")
     parser.add_argument("--only", help="numbers of mistakes, such as 1,7,20-30")
     parser.add_argument("--tree", default="target/mutants", help="where the copy is")
-    parser.add_argument("--target", default="target", help="the target directory")
+    parser.add_argument("--target", default="target/mutants/target", help="where it is built")
     parser.add_argument("--table", help="a file for the table")
     args = parser.parse_args()
     all_of_them = list(mutants())

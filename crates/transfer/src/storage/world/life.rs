@@ -663,9 +663,8 @@ mod tests {
         calls::replace(None);
     }
 
-    /// What a user stores is only as sure as the user's directory.
-    #[test]
-    fn the_directory_of_a_user_survives_a_crash() {
+    /// Lives of a plan without faults, from several seeds.
+    fn lives(each: impl Fn(&mut Life)) {
         for seed in 0..8 {
             let plan = Plan {
                 seed,
@@ -675,12 +674,96 @@ mod tests {
                 planted: None,
             };
             let mut life = Life::begin(&plan).expect("begun");
+            life.options.overwrite = true;
+            life.fair = true;
             life.start().expect("started");
+            each(&mut life);
+            calls::replace(None);
+        }
+    }
+
+    /// A process that was killed has made directories, and flushed nothing.
+    #[test]
+    fn directories_that_are_there_are_flushed_with_the_first_file() {
+        lives(|life| {
+            let mut above = std::fs::File::open(life.directory()).expect("opened");
+            for (name, whole) in [("d", "d"), ("e", "d/e")] {
+                calls::mkdirat(&above, name, Mode::from_raw_mode(0o777)).expect("made");
+                above = std::fs::File::open(life.directory().join(whole)).expect("opened");
+            }
+            life.put("d/e/a", Content(1, 5000)).expect("stored");
+            life.crash_machine().expect("crashed");
+            life.check().expect("what was stored is there");
+        });
+    }
+
+    /// Somebody else, or a process that was killed, has written a file and flushed nothing.
+    fn unflushed(life: &Life, content: Content) {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let directory = std::fs::File::open(life.directory()).expect("opened");
+        let file = calls::openat(&directory, "a", flags, Mode::from_raw_mode(0o644));
+        let file = std::fs::File::from(file.expect("created"));
+        calls::write_all_at(&file, &content.data(), 0).expect("written");
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_flushed_before_it_counts_as_stored() {
+        lives(|life| {
+            let content = Content(life.plan.seed, 300_000);
+            unflushed(life, content);
+            let hash = blake3::hash(&content.data());
+            let (storage, path) = (life.storage().expect("open"), Life::remote("a"));
+            let has = storage.has(&path, content.1, hash, &Cancel::default());
+            assert!(has.expect("compared"));
+            life.crash_machine().expect("crashed");
+            let found = std::fs::read(life.directory().join("a")).expect("there");
+            assert!(found == content.data());
+        });
+    }
+
+    #[test]
+    fn files_of_a_tree_that_are_there_are_flushed_together() {
+        lives(|life| {
+            let content = Content(life.plan.seed, 300_000);
+            unflushed(life, content);
+            life.storage().expect("open").flush().expect("flushed");
+            life.crash_machine().expect("crashed");
+            let found = std::fs::read(life.directory().join("a")).expect("there");
+            assert!(found == content.data());
+        });
+    }
+
+    #[test]
+    fn directories_and_links_of_a_tree_survive_a_crash() {
+        lives(|life| {
+            let stage = life.storage().expect("open").stage().expect("staged");
+            let write = |path: &str, kind, content: &'static [u8]| {
+                let entry = PackEntry {
+                    path: path.into(),
+                    metadata: Metadata::plain(kind),
+                    content: content.into(),
+                };
+                let written = stage.write(&Life::remote(path), &entry, &mut Directories::new());
+                assert!(written.expect("written").is_none());
+            };
+            write("d/e", Kind::Directory, b"");
+            write("link", Kind::Link, b"d/e");
+            drop(stage);
+            life.crash_machine().expect("crashed");
+            assert!(life.directory().join("d/e").is_dir());
+            let target = std::fs::read_link(life.directory().join("link")).expect("a link");
+            assert_eq!(target, Path::new("d/e"));
+        });
+    }
+
+    /// What a user stores is only as sure as the user's directory.
+    #[test]
+    fn the_directory_of_a_user_survives_a_crash() {
+        lives(|life| {
             let storage = life.storage().expect("a storage");
             storage.below(Path::new("u/v")).expect("made");
             life.crash_machine().expect("crashed");
             assert!(life.directory().join("u/v").is_dir());
-            calls::replace(None);
-        }
+        });
     }
 }
