@@ -12,7 +12,7 @@ VENV := target/venv
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
 .PHONY: soak bench-connections world attacks commands check-dependencies
-.PHONY: python test-python bench-python
+.PHONY: python test-python test-python-library bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
 demo: build
@@ -51,8 +51,19 @@ python: $(VENV)/ready | cargo
 ## Tests of the Python package, and its notebooks, with the wheel in a virtual environment.
 test-python: python build
 	$(VENV)/bin/pip install -q --no-deps --force-reinstall target/wheels/whimbrel-*.whl
-	cd crates/python && WHIMBREL=$(CURDIR)/$(WHIMBREL) RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0 \
-	  $(CURDIR)/$(VENV)/bin/pytest -q tests --nbmake notebooks
+	$(PYTEST)
+
+## The same with the library that was built beside the command (PACKAGES has whimbrel-python). A
+## wheel needs other features of the dependencies, so it compiles all of them again.
+test-python-library: export PYTHONPATH := $(CURDIR)/target/python
+test-python-library: $(VENV)/ready build
+	rm -rf target/python && mkdir -p target/python
+	cp -r crates/python/python/whimbrel target/python/
+	cp target/release/lib_whimbrel.so target/python/whimbrel/_whimbrel.abi3.so
+	$(PYTEST)
+
+PYTEST = cd crates/python && WHIMBREL=$(CURDIR)/$(WHIMBREL) RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0 \
+  $(CURDIR)/$(VENV)/bin/pytest -q tests --nbmake notebooks
 
 ## Steps per second of the environments.
 bench-python: python
@@ -71,7 +82,10 @@ commands: | cargo
 
 ## The command, as target/release/whimbrel: quick to build and to build again.
 build: | cargo
-	cargo build --release --locked -p whimbrel-cli
+	cargo build --release --locked $(patsubst %,-p %,$(PACKAGES))
+
+## What is built: `.ci/run` needs more, and packages that are built at once share dependencies.
+PACKAGES ?= whimbrel-cli
 
 ## The same with all optional formats (Parquet).
 full: | cargo
@@ -133,12 +147,12 @@ check-dependencies: | cargo
 lint: | cargo
 	cargo fmt --all --check
 	cargo clippy --locked $(EVERYTHING) --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(EVERYTHING) --no-deps
 	crates/linux/bpf/build --check
 
 ## Compares the simulator with ns-3 (downloads ns-3's wheel on the first run).
 referee: | cargo
-	cargo build --release --locked -p whimbrel-cli -p wifi-speed
+	cargo build --release --locked $(patsubst %,-p %,$(sort $(PACKAGES) wifi-speed))
 	referee/compare.py --whimbrel $(WHIMBREL)
 	referee/laws.py --whimbrel $(WHIMBREL)
 	referee/wifi.py --whimbrel $(WIFI)
