@@ -612,22 +612,29 @@ fn visible(directory: &Path, above: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// A life without a plan, with a server that runs.
+    fn begun(seed: u64, overwrite: bool, fair: bool) -> Life {
+        let plan = Plan {
+            seed,
+            steps: 0,
+            faults: Vec::new(),
+            crashes: false,
+            planted: None,
+        };
+        let mut life = Life::begin(&plan).expect("begun");
+        life.options.overwrite = overwrite;
+        life.fair = fair;
+        life.start().expect("started");
+        life
+    }
+
     /// `fsync` fails, the process is killed before it removes the file, and the next one finds all
     /// of it. Its own `fsync` succeeds, although the disk does not have what the first one lost.
     #[test]
     fn what_a_failed_flush_lost_is_written_again() {
         for seed in 0..16 {
-            let plan = Plan {
-                seed,
-                steps: 0,
-                faults: Vec::new(),
-                crashes: false,
-                planted: None,
-            };
-            let mut life = Life::begin(&plan).expect("begun");
             // No other program stores anything there.
-            life.options.overwrite = true;
-            life.start().expect("started");
+            let mut life = begun(seed, true, false);
             let content = Content(seed, 300_000);
             calls::with(|world| world.next = [Fault::Flush, Fault::Kill].into());
             life.put("a", content).expect_err("the flush fails");
@@ -643,17 +650,7 @@ mod tests {
     /// A file system that cannot rename without replacing.
     #[test]
     fn a_file_gets_its_name_by_a_link_and_loses_the_hidden_one() {
-        let plan = Plan {
-            seed: 0,
-            steps: 0,
-            faults: Vec::new(),
-            crashes: false,
-            planted: None,
-        };
-        let mut life = Life::begin(&plan).expect("begun");
-        life.options.overwrite = false;
-        life.fair = true;
-        life.start().expect("started");
+        let mut life = begun(0, false, true);
         calls::with(|world| world.next = [Fault::Rename].into());
         life.put("a", Content(1, 5000)).expect("stored");
         let names = crate::scratch_directory::file_names(&life.directory());
@@ -666,18 +663,7 @@ mod tests {
     /// Lives of a plan without faults, from several seeds.
     fn lives(each: impl Fn(&mut Life)) {
         for seed in 0..8 {
-            let plan = Plan {
-                seed,
-                steps: 0,
-                faults: Vec::new(),
-                crashes: false,
-                planted: None,
-            };
-            let mut life = Life::begin(&plan).expect("begun");
-            life.options.overwrite = true;
-            life.fair = true;
-            life.start().expect("started");
-            each(&mut life);
+            each(&mut begun(seed, true, true));
             calls::replace(None);
         }
     }
