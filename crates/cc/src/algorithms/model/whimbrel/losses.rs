@@ -234,7 +234,12 @@ impl Losses {
     /// Whether losses may be those of this flow: the channel loses few packets, or the last round
     /// trip lost more than that.
     pub fn exceeds(&self) -> bool {
-        self.floor <= NO_FLOOR || self.exceeds
+        self.floor <= NO_FLOOR || self.exceeds_floor()
+    }
+
+    /// Whether the last round trip lost more than the floor explains.
+    pub fn exceeds_floor(&self) -> bool {
+        self.exceeds
     }
 
     /// There were more losses lately than the floor explains.

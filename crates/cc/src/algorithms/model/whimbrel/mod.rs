@@ -642,7 +642,9 @@ impl Whimbrel {
             (false, Verdict::Congestion) => 1.0,
             (false, Verdict::Random) => 0.0,
         };
-        if own >= SURE && loss.signal != Signal::Ecn && self.losses.exceeds() {
+        // Where the queue was never long, a random loss at a short one looks like an overflow. The
+        // flow would then want that queue, and take the next loss for an overflow, too.
+        if own >= SURE && loss.signal != Signal::Ecn && self.losses.exceeds_floor() {
             self.limited = self.round.count + OVERFLOW;
         }
         let reduced = self.answer(loss, confidence);
