@@ -121,11 +121,11 @@ fn after_fades_those_that_remember_the_rate_carry_a_fifth_more() {
 }
 
 #[test]
-fn bbr_takes_and_whimbrel_leaves_twice_as_much_in_a_shallow_buffer() {
+fn bbr_takes_and_whimbrel_leaves_about_twice_as_much_in_a_shallow_buffer() {
     let all = scene("unfairness", &[]);
     assert!(all["cubic"].jain.expect("two flows") > 0.95);
     assert!(ratio(&all["bbr"]) > 2.0, "{all:?}");
-    assert!(ratio(&all["whimbrel"]) < 0.5, "{all:?}");
+    assert!((0.4..0.6).contains(&ratio(&all["whimbrel"])), "{all:?}");
     let deep = scene("unfairness", &[("queue", "2 bdp")]);
     assert!((0.8..1.25).contains(&ratio(&deep["bbr"])), "{deep:?}");
 }
