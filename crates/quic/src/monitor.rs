@@ -1,6 +1,6 @@
 //! The state of a connection for the application, because noq does not expose its controller.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts};
 use whimbrel_cc::{SavedPath, Spans, Verdict};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -9,8 +9,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// not larger.
 const MAX_SAMPLES: usize = 60_000;
 
-/// The state of a connection, and counts over all its controllers. Over several paths, data, windows
-/// and rates are sums and the RTT is that of the fastest path.
+/// The state of a connection, and counts over all its controllers. Over several paths, data,
+/// windows and rates are sums and the RTT is that of the fastest path.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Snapshot {
     /// The state of the connection.
@@ -74,12 +74,19 @@ pub struct Burst {
     pub verdict: Option<Verdict>,
 }
 
-/// The controller of one path.
-#[derive(Debug)]
-struct OfPath {
-    snapshot: Snapshot,
-    /// Gone when the path is.
-    alive: Weak<()>,
+/// What the controller of one path reported. Its [`PathMonitor`] shares it, while there is one.
+#[derive(Debug, Default)]
+struct OfPath(Arc<Mutex<Snapshot>>);
+
+impl OfPath {
+    fn snapshot(&self) -> Snapshot {
+        *lock(&self.0)
+    }
+
+    /// Whether there is still a controller.
+    fn is_alive(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
 }
 
 #[derive(Debug, Default)]
@@ -135,16 +142,13 @@ impl Monitor {
 
     /// A new path, whose controller reports here.
     pub(crate) fn open_path(&self) -> PathMonitor {
-        let alive = Arc::new(());
+        let snapshot = Arc::default();
         let mut state = self.lock();
         state.forget_ended();
-        state.paths.push(OfPath {
-            snapshot: Snapshot::default(),
-            alive: Arc::downgrade(&alive),
-        });
+        state.paths.push(OfPath(Arc::clone(&snapshot)));
         PathMonitor {
             monitor: self.clone(),
-            alive,
+            snapshot,
         }
     }
 
@@ -153,29 +157,32 @@ impl Monitor {
         self.lock().samples.clone()
     }
 
-    // A panic while the lock was held can leave a count at most one too low.
     fn lock(&self) -> MutexGuard<'_, Observed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
+}
+
+// A panic while the lock was held can leave a count at most one too low.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where the controller of one path reports. Clones report as the same path.
 #[derive(Debug, Clone)]
 pub(crate) struct PathMonitor {
     monitor: Monitor,
-    alive: Arc<()>,
+    snapshot: Arc<Mutex<Snapshot>>,
 }
 
 impl PathMonitor {
     /// Updates the state after an acknowledgment or a loss.
     pub fn update(&self, change: impl FnOnce(&mut Snapshot)) {
-        let mut state = self.monitor.lock();
-        let alive = Arc::as_ptr(&self.alive);
-        let path = (state.paths.iter_mut()).find(|path| path.alive.as_ptr() == alive);
-        let Some(path) = path else { return };
-        change(&mut path.snapshot);
-        let now = path.snapshot.state.time;
-        state.sample(now);
+        let now = {
+            let mut snapshot = lock(&self.snapshot);
+            change(&mut snapshot);
+            snapshot.state.time
+        };
+        self.monitor.lock().sample(now);
     }
 
     /// A burst was reported. `record` is called if records are kept.
@@ -189,38 +196,37 @@ impl Observed {
     fn forget_ended(&mut self) {
         let ended = &mut self.ended;
         self.paths.retain(|path| {
-            let alive = path.alive.strong_count() > 0;
+            let alive = path.is_alive();
             if !alive {
-                add(ended, &path.snapshot);
+                add(ended, &path.snapshot());
             }
             alive
         });
     }
 
     fn merged(&self) -> Snapshot {
-        let is_alive = |path: &&OfPath| path.alive.strong_count() > 0;
-        let mut alive = self.paths.iter().filter(is_alive);
+        let mut alive = self.paths.iter().filter(|path| path.is_alive());
         let one = match (alive.next(), alive.next()) {
             (Some(one), None) => Some(one),
             (None, _) => self.paths.last(),
             _ => None,
         };
-        let mut merged = match one {
+        let mut merged = match one.map(OfPath::snapshot) {
             Some(one) => Snapshot {
                 episodes: EpisodeCounts::default(),
                 state: ConnectionState {
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
-                    ..one.snapshot.state
+                    ..one.state
                 },
-                ..one.snapshot
+                ..one
             },
             None => self.side_by_side(),
         };
         add(&mut merged, &self.ended);
-        self.paths
-            .iter()
-            .for_each(|path| add(&mut merged, &path.snapshot));
+        for path in &self.paths {
+            add(&mut merged, &path.snapshot());
+        }
         merged
     }
 
@@ -232,12 +238,8 @@ impl Observed {
         let sum = |a: Rate, b: Rate| {
             Rate::from_bits_per_sec(a.as_bits_per_sec().saturating_add(b.as_bits_per_sec()))
         };
-        for path in self
-            .paths
-            .iter()
-            .filter(|path| path.alive.strong_count() > 0)
-        {
-            let (all, of_path) = (&mut merged.state, &path.snapshot.state);
+        for path in self.paths.iter().filter(|path| path.is_alive()) {
+            let (all, of_path) = (&mut merged.state, path.snapshot().state);
             all.time = all.time.max(of_path.time);
             all.cwnd += of_path.cwnd;
             all.in_flight += of_path.in_flight;
@@ -257,8 +259,9 @@ impl Observed {
         }
         // What is saved of a path is that of the first, on which connections begin.
         if let Some(first) = self.paths.first() {
-            merged.path = first.snapshot.path;
-            merged.path_is_settled = first.snapshot.path_is_settled;
+            let first = first.snapshot();
+            merged.path = first.path;
+            merged.path_is_settled = first.path_is_settled;
         }
         merged
     }
