@@ -153,17 +153,17 @@ impl Connection {
         proto.path_stats(path).or_else(|| proto.path_stats(first?))
     }
 
-    /// What was done on each path, those that are closed included; `None` if the peers did not agree
-    /// on several.
+    /// What was done on each path, those that are closed included; `None` if the peers did not
+    /// agree on several.
     pub fn paths(&self) -> Option<Vec<PathReport>> {
         let state = &mut *self.0.lock();
         let paths = state.paths.as_ref()?;
         Some(paths.reports(&mut state.proto))
     }
 
-    /// The peer can use what this end sends in order only. So what is in flight on a path that falls
-    /// silent is sent again over another at once, which closes the path; otherwise only when nothing
-    /// else waits, or after a while.
+    /// The peer can use what this end sends in order only. So what is in flight on a path that
+    /// falls silent is sent again over another at once, which closes the path; otherwise only when
+    /// nothing else waits, or after a while.
     pub fn send_in_order(&self) {
         if let Some(paths) = &mut self.0.lock().paths {
             paths.in_order = true;

@@ -8,6 +8,7 @@
 use super::core::{Arrival, Core, Deadline};
 use super::links::Links;
 use super::obstacle::Obstacle;
+use super::route;
 use super::shared::EndpointShared;
 use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
 use super::transmit::Outgoing;
@@ -190,7 +191,7 @@ impl Driver {
         let segments = self.socket.max_segments();
         self.endpoint.call(|core| {
             core.set_max_segments(segments);
-            core.routes_changed(|remote| watch::source_towards(remote, bound));
+            core.routes_changed(|remote| route::source_towards(remote, bound, None));
         });
     }
 

@@ -1,24 +1,23 @@
 //! The sockets of an endpoint with several links: one for each network interface.
 //!
-//! Each socket is bound to its interface (SO_BINDTODEVICE, socket(7)), so the kernel uses the routes
-//! of this interface only: a default route of each is enough, whatever their metrics. Which links
-//! have a route to the server is asked again whenever the system reports a change.
+//! Each socket is bound to its interface (SO_BINDTODEVICE, socket(7)), so the kernel uses the
+//! routes of this interface only: a default route of each is enough, whatever their metrics. Which
+//! links have a route to the server is asked again whenever the system reports a change.
 
 use super::paths::Link;
 use super::route;
 use super::socket::Socket;
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{setsockopt, sockopt};
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 /// Maximum number of links of a client.
 pub const MAX_LINKS: usize = 8;
 
-/// Opens a socket towards the server that is bound to an interface ([`bind_to_device`]).
+/// Opens a socket towards the server that is bound to an interface
+/// ([`bind_to_device`](super::bind_to_device)).
 pub type OpenLink = dyn Fn(&str) -> io::Result<UdpSocket> + Send + Sync;
 
 /// The links of a client, as it wants them.
@@ -53,33 +52,15 @@ pub(super) struct Links {
     sockets: Vec<Socket>,
 }
 
-/// Binds a socket to a network interface: packets leave and arrive over it only.
-///
-/// # Errors
-/// If there is no such interface, or the user may not (before Linux 5.7 only root).
-pub fn bind_to_device(socket: &UdpSocket, device: &str) -> io::Result<()> {
-    setsockopt(socket, sockopt::BindToDevice, &OsString::from(device))?;
-    Ok(())
-}
-
 /// The local address from which packets to `server` leave over an interface; `None`: no route over
 /// it leads there.
 pub fn source_over(device: &str, server: SocketAddr) -> Option<IpAddr> {
-    let server = SocketAddr::new(server.ip().to_canonical(), server.port());
-    if let IpAddr::V4(address) = server.ip()
+    if let IpAddr::V4(address) = server.ip().to_canonical()
         && !route::leads_to(number_of(device)?, address)
     {
         return None;
     }
-    let any: IpAddr = match server {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    bind_to_device(&socket, device).ok()?;
-    // `connect` only looks up the route; nothing is sent.
-    socket.connect(server).ok()?;
-    let local = socket.local_addr().ok()?.ip();
+    let local = route::source_towards(server, None, Some(device))?;
     // An interface without an address would send from that of another one.
     has_address(device, local).then_some(local)
 }

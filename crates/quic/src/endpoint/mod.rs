@@ -15,7 +15,8 @@
 //! | `transmit`, `quantum` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
-//! | `links`, `route` | the sockets of several links, and their routes |
+//! | `links` | the sockets of several links |
+//! | `route` | which way packets to an address leave |
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
 //! | `paths` | several paths of a connection |
 //! | `obstacle` | why packets do not reach a peer |
@@ -76,11 +77,10 @@ pub use connection::Connection;
 pub use handle::{Endpoint, Server};
 pub use incoming::{Incoming, RetryError};
 pub use kept::Kept;
-pub use links::{
-    LinkOptions, MAX_LINKS, OpenLink, bind_to_device, device_of, devices, source_over,
-};
+pub use links::{LinkOptions, MAX_LINKS, OpenLink, device_of, devices, source_over};
 pub use obstacle::Obstacle;
 pub use paths::{PathCondition, PathReport};
 pub use prepared::Prepared;
 pub use receive_stream::{ReadError, ReadExactError, ReadToEndError, RecvStream, ResetError};
+pub use route::bind_to_device;
 pub use send_stream::{SendStream, StoppedError, WriteError};

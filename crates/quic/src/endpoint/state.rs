@@ -244,12 +244,9 @@ impl State {
     /// The earlier of noq's deadline and the feedback's, and whether the wait must be exact.
     pub fn deadline(&self) -> Option<(Instant, bool)> {
         let timer = self.proto.poll_timeout();
-        let timer = timer.map(|at| (self.quantum.after(at), false));
+        let timer = timer.map(|at| self.quantum.after(at));
         let paths = self.paths.as_ref().and_then(|paths| paths.deadline());
-        let timer = match (timer, paths) {
-            (Some((timer, _)), Some(paths)) => Some((timer.min(paths), false)),
-            (timer, paths) => timer.or(paths.map(|at| (at, false))),
-        };
+        let timer = timer.into_iter().chain(paths).min().map(|at| (at, false));
         let feedback = self.feedback.deadline().map(|at| (at, true));
         match (timer, feedback) {
             (Some(a), Some(b)) => Some(if b.0 <= a.0 { b } else { a }),

@@ -2,7 +2,7 @@
 //!
 //! The kernel reports changes of links, addresses and routes on a netlink socket (rtnetlink(7)).
 //! What changed is not read from the messages: the driver asks the kernel which address it would
-//! now use towards each peer ([`source_towards`]), which takes every routing rule into account.
+//! now use towards each peer (`route.rs`), which takes every routing rule into account.
 //! Where netlink is not allowed, the driver still notices that packets can no longer leave from a
 //! vanished address.
 //!
@@ -15,7 +15,7 @@ use nix::sys::socket::{
 };
 use nix::time::{ClockId, clock_gettime};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -146,21 +146,6 @@ impl SleepWatch {
     }
 }
 
-/// The local address from which the system would now send to `remote`; `None` without a route.
-/// `bound`: the address to which the socket is bound, if it is.
-pub(super) fn source_towards(remote: SocketAddr, bound: Option<IpAddr>) -> Option<IpAddr> {
-    let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
-    let local = match (bound, remote) {
-        (Some(bound), _) => bound.to_canonical(),
-        (None, SocketAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
-        (None, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    // `connect` only looks up the route; nothing is sent.
-    let socket = UdpSocket::bind((local, 0)).ok()?;
-    socket.connect(remote).ok()?;
-    Some(socket.local_addr().ok()?.ip())
-}
-
 /// Whether this host has the address.
 pub(super) fn is_local(address: IpAddr) -> bool {
     // Other errors (no port left, no descriptor left) say nothing about the address.
@@ -205,15 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn the_source_towards_loopback_is_loopback() {
-        let loopback = IpAddr::from([127, 0, 0, 1]);
-        let remote = SocketAddr::from((loopback, 9));
-        assert_eq!(source_towards(remote, None), Some(loopback));
-        let mapped = SocketAddr::from((Ipv4Addr::LOCALHOST.to_ipv6_mapped(), 9));
-        assert_eq!(source_towards(mapped, None), Some(loopback));
+    fn loopback_is_local() {
         // 192.0.2.0/24 is for documentation: no host has it.
         let foreign = IpAddr::from([192, 0, 2, 77]);
-        assert_eq!(source_towards(remote, Some(foreign)), None);
-        assert!(is_local(loopback) && !is_local(foreign));
+        assert!(is_local(IpAddr::from([127, 0, 0, 1])) && !is_local(foreign));
     }
 }

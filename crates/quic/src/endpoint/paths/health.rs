@@ -2,15 +2,16 @@
 //!
 //! A path is silent when data is in flight on it and nothing has been acknowledged for a probe
 //! timeout (RFC 9002 section 6.2.1), without the back-off and at least [`AT_LEAST`], while another
-//! path lives. New data then leaves over the others, the peer is told that the path is a backup, and
-//! it is probed. It carries data again when a packet of it is acknowledged: a fade costs its length.
+//! path lives. New data then leaves over the others, the peer is told that the path is a backup,
+//! and it is probed. It carries data again when a packet of it is acknowledged: a fade costs its
+//! length.
 //!
-//! noq sends what is in flight on a path again when a later packet of the same path is acknowledged,
-//! or when the path is closed and forgotten. So a path is **given up**, which closes it, when another
-//! one would bring its data sooner:
+//! noq sends what is in flight on a path again when a later packet of the same path is
+//! acknowledged, or when the path is closed and forgotten. So a path is **given up**, which closes
+//! it, when another one would bring its data sooner:
 //!
-//! * it has been silent for [`FADE`]; or it is silent and either nothing else waits to be sent, as at
-//!   the end of a transfer, or the application needs its data in order, as that of a pipe: then
+//! * it has been silent for [`FADE`]; or it is silent and either nothing else waits to be sent, as
+//!   at the end of a transfer, or the application needs its data in order, as that of a pipe: then
 //!   everything waits for what is in flight there;
 //! * it is not silent, but nothing else waits, and a faster path that is idle can carry all that is
 //!   in flight on this one before the acknowledgment of it comes back.

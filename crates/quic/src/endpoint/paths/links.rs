@@ -1,8 +1,8 @@
 //! The client's links, and the path over each.
 //!
-//! A path that the peer does not answer on stays as it is: noq repeats its challenge, at least every
-//! two seconds. A server that has never heard of a path would not confirm its end, and grants a new
-//! path only for one that has ended.
+//! A path that the peer does not answer on stays as it is: noq repeats its challenge, at least
+//! every two seconds. A server that has never heard of a path would not confirm its end, and grants
+//! a new path only for one that has ended.
 
 use super::{Path, Paths, control_of};
 use noq_proto::{Connection, FourTuple, PathId, PathStatus, VarInt};

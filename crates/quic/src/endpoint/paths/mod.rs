@@ -15,9 +15,9 @@
 //! peer has confirmed that the path is abandoned. The status that a peer announces changes nothing
 //! by itself.
 //!
-//! **What is decided here**, with noq's own means: the path of each packet by closing the windows of
-//! the others ([`lane`](crate::lane)), that of acknowledgments by the status, and when the data of a
-//! dead path is sent again by closing it.
+//! **What is decided here**, with noq's own means: the path of each packet by closing the windows
+//! of the others ([`lane`](crate::lane)), that of acknowledgments by the status, and when the data
+//! of a dead path is sent again by closing it.
 
 mod choice;
 mod health;

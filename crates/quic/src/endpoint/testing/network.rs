@@ -246,12 +246,7 @@ impl Network {
             arrived: [0; 2],
         });
         self.cut.push(false);
-        let first = self.ends[0].address.ip();
-        let up = |ip| crate::endpoint::paths::Link { local: Some(ip) };
-        let mut links = vec![up(first)];
-        links.extend(self.more.iter().map(|link| up(link.address.ip())));
-        let client = self.ends[0].endpoint.shared();
-        client.call(|core| core.set_links(links));
+        self.links_changed(&vec![true; self.more.len() + 1]);
     }
 
     /// From now on this link of the client carries nothing, or everything again. No system notices.
