@@ -61,7 +61,7 @@ impl ClientSession {
             parameters.qlog_factory(Arc::new(qlog.clone()));
         }
         if !options.via.is_empty() {
-            parameters::agree_to_paths(&mut parameters, parameters::PATHS);
+            parameters::agree_to_paths(&mut parameters);
         }
         let Connected {
             endpoint,

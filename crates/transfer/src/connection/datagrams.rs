@@ -6,9 +6,10 @@
 //! takes, or the whole path if a router has reported it, so a host whose link has 1,500 bytes sends
 //! no probe in vain.
 
+use super::udp;
 use noq_proto::{EndpointConfig, MtuDiscoveryConfig, TransportConfig};
 use rustix::net::sockopt;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// What is tried on every path, bytes: 1,500 bytes of Ethernet minus the headers of IPv6 and UDP.
@@ -46,11 +47,7 @@ fn largest(packet: Option<u32>) -> u16 {
 /// The largest IP packet to `remote`, as far as the kernel knows, bytes. `None` without a route.
 fn packet_size(remote: SocketAddr) -> Option<u32> {
     let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
-    let any = match remote {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-    };
-    let socket = UdpSocket::bind(any).ok()?;
+    let socket = UdpSocket::bind(udp::any(remote)).ok()?;
     // `connect` only looks up the route; nothing is sent.
     socket.connect(remote).ok()?;
     match remote {
@@ -62,6 +59,7 @@ fn packet_size(remote: SocketAddr) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     #[test]
     fn no_probe_is_larger_than_the_first_link_takes() {

@@ -7,7 +7,7 @@ use crate::blocks::CHUNK;
 use crate::wire::CHUNK_HEADER;
 use noq_proto::{PathId, TransportConfig, VarInt};
 use std::time::Duration;
-use whimbrel_quic::endpoint::Connection;
+use whimbrel_quic::endpoint::{Connection, MAX_LINKS};
 use whimbrel_units::{Duration as Span, Rate};
 
 /// Chunks in transit at once. A stream counts until its receiver has read all of it.
@@ -24,8 +24,8 @@ const AUTHENTICATED_REQUESTS: u32 = 128;
 
 /// The least data under way at a limited rate, bytes.
 const LIMITED_WINDOW: u32 = 32 << 10;
-/// Paths that a client may have at once.
-pub(crate) const PATHS: usize = 8;
+/// Paths that a client may have at once: one over each of its links.
+const PATHS: u32 = MAX_LINKS as u32;
 
 /// Time between packets that keep an idle pipe open: NATs forget UDP after 30 s and more.
 const PIPE_KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -69,7 +69,7 @@ pub(crate) fn piping_client(idle: Span) -> TransportConfig {
 /// The receiver's parameters for a client that has not shown its token.
 pub(crate) fn server(idle: Span) -> TransportConfig {
     let mut config = common(idle);
-    agree_to_paths(&mut config, PATHS);
+    agree_to_paths(&mut config);
     config
         .receive_window(VarInt::from_u32(UNAUTHENTICATED_WINDOW))
         .max_concurrent_bidi_streams(VarInt::from_u32(REQUESTS));
@@ -82,8 +82,8 @@ pub(crate) fn admit_requests(connection: &Connection) {
 }
 
 /// Lets the connection have several paths, if the peer agrees. A server always does.
-pub(crate) fn agree_to_paths(config: &mut TransportConfig, paths: usize) {
-    config.max_concurrent_multipath_paths(u32::try_from(paths).unwrap_or(u32::MAX));
+pub(crate) fn agree_to_paths(config: &mut TransportConfig) {
+    config.max_concurrent_multipath_paths(PATHS);
 }
 
 /// Raises the limits for a client that has shown its token.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use noq_proto::EndpointConfig;
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use whimbrel_quic::endpoint::{Endpoint, Server};
 
 /// Buffer size requested for each direction, bytes.
@@ -27,6 +27,14 @@ pub(crate) fn endpoint(
     }
     let opened = Endpoint::new(config, server, socket);
     opened.map_err(|cause| Error::Socket { address, cause })
+}
+
+/// Any address and port from which `remote` can be reached.
+pub(crate) fn any(remote: SocketAddr) -> SocketAddr {
+    match remote {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
 }
 
 /// Opens a socket bound to `address`. An IPv6 socket accepts IPv4 too where the system allows it.

@@ -32,7 +32,7 @@ use failure::Failure;
 use noq_proto::{ClientConfig, ConnectionId, EndpointConfig, TransportConfig};
 use race::{Failed, Lost};
 use small_packets::Answer;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -103,8 +103,8 @@ impl<'a> Dial<'a> {
         let addresses = race::order(addresses);
         // Over several interfaces each address is tried on the first that answers.
         let tries = addresses.iter().flat_map(|address| {
-            let links = via::interfaces(&self.options.via, *address);
-            (0..links.map_or(1, |links| links.len().max(1))).map(|link| (*address, link))
+            let links = self.links(*address, 0).map_or(0, |links| links.len());
+            (0..links.max(1)).map(|link| (*address, link))
         });
         let tries: Vec<_> = tries.collect();
         let quic = async {
@@ -241,11 +241,7 @@ impl Dial<'_> {
 
 /// An endpoint that can reach `address`, over an interface if one is given.
 fn open(address: SocketAddr, device: Option<&String>) -> Result<Endpoint, Error> {
-    let any: IpAddr = match address {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let local = SocketAddr::new(any, 0);
+    let local = udp::any(address);
     let socket = match device {
         Some(device) => via::socket(device, address)?,
         None => udp::open(local)?,

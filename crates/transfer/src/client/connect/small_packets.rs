@@ -4,7 +4,8 @@
 //! A server answers a packet of an unknown version of QUIC with the versions that it speaks (RFC
 //! 9000 section 6). Ours does that even for a small packet.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::connection::udp;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -32,11 +33,7 @@ pub(super) async fn probe(server: SocketAddr) -> Answer {
     if crate::world::network::is_simulated() {
         return Answer::None;
     }
-    let any: SocketAddr = match server {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let Ok(socket) = UdpSocket::bind(any).await else {
+    let Ok(socket) = UdpSocket::bind(udp::any(server)).await else {
         return Answer::None;
     };
     if socket.connect(server).await.is_err() {

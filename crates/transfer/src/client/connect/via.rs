@@ -3,7 +3,7 @@
 use crate::connection::udp;
 use crate::error::Error;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_quic::endpoint::{
@@ -98,11 +98,7 @@ pub(super) fn interfaces(via: &[Via], server: SocketAddr) -> Result<Vec<String>,
 
 /// A socket towards `server` over an interface.
 pub(super) fn socket(device: &str, server: SocketAddr) -> Result<UdpSocket, Error> {
-    let any: IpAddr = match server {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let address = SocketAddr::new(any, 0);
+    let address = udp::any(server);
     let socket = udp::open(address)?;
     let refused = |cause: io::Error| Error::Socket { address, cause };
     bind_to_device(&socket, device).map_err(refused)?;
@@ -126,6 +122,7 @@ pub(super) fn links(via: &[Via], devices: Vec<String>, server: SocketAddr) -> Li
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv6Addr;
 
     #[test]
     fn interfaces_are_named() {
