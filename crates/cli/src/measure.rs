@@ -4,6 +4,7 @@ use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
+use crate::send::rate_above_zero;
 use anyhow::Context;
 use serde_json::json;
 use std::io::{self, Write};
@@ -81,10 +82,7 @@ fn time(text: &str) -> Result<Duration, ParseError> {
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
-    match text.parse::<Rate>().map_err(|error| error.to_string())? {
-        Rate::ZERO => Err("must be above 0".to_owned()),
-        rate => Ok(rate),
-    }
+    rate_above_zero(text, "must be above 0")
 }
 
 impl MeasureArgs {
