@@ -3,11 +3,11 @@
 
     tools/mutants.py [--list] [--only N,N...] [--table FILE]
 
-Puts all mistakes of tools/mutants.toml into a copy of the tree, each behind a switch, and builds the
-tests of `whimbrel-transfer` once. Runs each test to see which places of mistakes it comes to, and
-then, with one mistake after the other switched on, the tests that come to its place, the quick ones
-first, until one fails. That test must fail again. Prints it, and fails if less than 95 % of the
-mistakes are noticed.
+Puts all mistakes of tools/mutants.toml into a copy of the tree, each behind a switch, and builds
+the tests of `whimbrel-transfer` once. Runs each test to see which places of mistakes it comes to,
+and then, with one mistake after the other switched on, the tests that come to its place, the quick
+ones first, until one fails. That test must fail again. Prints it, and fails if less than 95 % of
+the mistakes are noticed.
 """
 
 import argparse

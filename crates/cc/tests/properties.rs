@@ -220,7 +220,8 @@ fn all_specs() -> Vec<Spec> {
     }
     for entry in registry::LAYERS {
         for controller in ["vegas", "copa", "cubic"] {
-            // CUBIC has no window that CCaFR could raise: a test of the registry checks the refusal.
+            // CUBIC has no window that CCaFR could raise: a test of the registry checks the
+            // refusal.
             if (controller, entry.name) != ("cubic", "ccafr") {
                 specs.push(format!("{controller}+{}", entry.name));
             }

@@ -10,9 +10,9 @@
 //! packet's header (RFC 3168). On Wi-Fi both directions use one [`whimbrel_net::Wifi`]. The host's
 //! own network is never touched.
 //!
-//! The ends may have several interfaces, `whimbrel0`, `whimbrel1`, ..., each with a path of its own.
-//! The far end has one address for all of them: a program that binds to an interface reaches it
-//! there.
+//! The ends may have several interfaces, `whimbrel0`, `whimbrel1`, ..., each with a path of its
+//! own. The far end has one address for all of them: a program that binds to an interface reaches
+//! it there.
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names
 //! and are held by open files alone; the commands run in a PID namespace, whose processes the

@@ -47,9 +47,9 @@ pub(crate) struct Ends {
     pub notes: Vec<String>,
 }
 
-/// Makes both ends, connected by so many interfaces each. Afterwards the calling thread is in its own
-/// network namespace if it has the right to return to it; otherwise (in a user namespace) it stays in
-/// the near one.
+/// Makes both ends, connected by so many interfaces each. Afterwards the calling thread is in its
+/// own network namespace if it has the right to return to it; otherwise (in a user namespace) it
+/// stays in the near one.
 pub(crate) fn make(
     interfaces: usize,
     congestion: Option<&str>,

@@ -9,8 +9,8 @@ use std::time::Instant;
 use whimbrel_cc::path_scheduler::PathView;
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// Bytes of a full packet that are not the application's: QUIC's header and tag, and the header of a
-/// STREAM frame.
+/// Bytes of a full packet that are not the application's: QUIC's header and tag, and the header of
+/// a STREAM frame.
 const OVERHEAD: u64 = 36;
 
 /// A path, as scheduler and controller see it.

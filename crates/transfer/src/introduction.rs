@@ -1,7 +1,7 @@
 //! How a client that has a token is told from strangers before it can show the token.
 //!
-//! Over TCP the same number stands in the first message of TLS, as the name of a further application
-//! protocol (RFC 7301), which no server selects.
+//! Over TCP the same number stands in the first message of TLS, as the name of a further
+//! application protocol (RFC 7301), which no server selects.
 //!
 //! The first packet of a connection has a connection ID that the client chooses (RFC 9000 section
 //! 7.2): at least 8 bytes that nobody can predict. Ours is a random number and an authenticator of

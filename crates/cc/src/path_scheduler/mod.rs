@@ -85,10 +85,10 @@ impl Scheduler {
     }
 }
 
-/// Whether a path that is idle would bring again what is in flight on another one, `in_flight` bytes,
-/// clearly before the last acknowledgment for it is expected, after `kept`. A round trip passes
-/// until the peer knows, another until the data is acknowledged. For the end of a transfer, when
-/// nothing else waits.
+/// Whether a path that is idle would bring again what is in flight on another one, `in_flight`
+/// bytes, clearly before the last acknowledgment for it is expected, after `kept`. A round trip
+/// passes until the peer knows, another until the data is acknowledged. For the end of a transfer,
+/// when nothing else waits.
 pub fn overtakes(idle: &PathView, in_flight: Bytes, kept: Duration) -> bool {
     let again = idle.rate.time_for(in_flight);
     let known = !idle.srtt.is_zero() && again < kept;

@@ -80,8 +80,8 @@ pub enum SsthreshFrom {
 pub enum PathChoice {
     /// The one with the lowest smoothed RTT whose window has room: Linux's default.
     MinRtt,
-    /// [`whimbrel_cc::path_scheduler`]: a slow path waits where the faster ones would bring its data
-    /// sooner. Data in flight on it is then sent on an idle faster path, too.
+    /// [`whimbrel_cc::path_scheduler`]: a slow path waits where the faster ones would bring its
+    /// data sooner. Data in flight on it is then sent on an idle faster path, too.
     Ecf,
 }
 

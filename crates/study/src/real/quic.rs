@@ -27,8 +27,8 @@ pub fn serve(directory: &Path, identity: &Identity) -> Result<(), String> {
     })
 }
 
-/// Sends a file to the far end, over these network interfaces if there are any. Samples are taken at
-/// this interval.
+/// Sends a file to the far end, over these network interfaces if there are any. Samples are taken
+/// at this interval.
 pub fn send(
     file: &Path,
     identity: &Identity,

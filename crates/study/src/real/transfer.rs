@@ -93,8 +93,8 @@ impl Stage {
         &self.path
     }
 
-    /// Starts the transfer of a file of this size, drawn with this seed, as `carry` does; `longest`:
-    /// the longest predicted time.
+    /// Starts the transfer of a file of this size, drawn with this seed, as `carry` does;
+    /// `longest`: the longest predicted time.
     ///
     /// # Errors
     /// As [`Self::start`].

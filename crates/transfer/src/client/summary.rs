@@ -60,7 +60,8 @@ pub struct Summary {
     /// What an earlier transfer found on the path, with which the last connection began
     /// (RFC 9959); null if nothing was known.
     pub saved_path: Option<SavedPathSummary>,
-    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over TLS.
+    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over
+    /// TLS.
     pub paths: Vec<PathSummary>,
     /// The trace, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]

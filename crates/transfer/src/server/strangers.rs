@@ -48,8 +48,8 @@ impl Bounds {
         all: PLACES,
         of_one_network: OF_ONE_NETWORK,
     };
-    /// Of connections over TCP whose first message has not arrived. Such a one is little more than a
-    /// socket. Of a network that opens 1,000 a second each has a quarter of a second.
+    /// Of connections over TCP whose first message has not arrived. Such a one is little more than
+    /// a socket. Of a network that opens 1,000 a second each has a quarter of a second.
     pub const HALF_OPEN: Self = Self {
         all: 512,
         of_one_network: 256,

@@ -1,8 +1,8 @@
 //! Connections over TCP, from clients to which UDP is blocked.
 //!
 //! Such a client takes a stranger's slot as soon as its first message has arrived, and has the same
-//! time as any other until it must have shown its token. Its TLS connection carries one QUIC connection, which
-//! then is served as one over UDP is.
+//! time as any other until it must have shown its token. Its TLS connection carries one QUIC
+//! connection, which then is served as one over UDP is.
 
 use super::admission::Leave;
 use super::reset::endpoint_config;

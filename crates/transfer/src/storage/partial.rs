@@ -288,8 +288,8 @@ impl Partial {
     }
 }
 
-/// How much may be written before the space is checked again, of `usable` bytes. Many files may grow
-/// at once.
+/// How much may be written before the space is checked again, of `usable` bytes. Many files may
+/// grow at once.
 fn unchecked_of(usable: u64) -> u64 {
     (usable / SHARES).min(CHECK)
 }

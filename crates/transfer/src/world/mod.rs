@@ -11,8 +11,8 @@
 //! The code under test is the code that ships: clients send as the command does, the server's whole
 //! code serves them. One thread runs all of it by tokio's virtual time. Endpoints have no sockets
 //! ([`Endpoint::simulated`](whimbrel_quic::endpoint::Endpoint::simulated)), and blocking work is
-//! done at once. The disk is that of the storage's own world. A seed gives the same life again, down
-//! to each bit on the network.
+//! done at once. The disk is that of the storage's own world. A seed gives the same life again,
+//! down to each bit on the network.
 
 mod life;
 pub(crate) mod network;

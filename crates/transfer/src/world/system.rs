@@ -1,8 +1,8 @@
 //! What the system gives to a process beside files and packets: randomness and the time of day.
 //!
 //! The test program has these functions of the C library itself, so that in the thread of a life
-//! keys, tokens and the order of hash maps follow from the seed, too: the standard library, ring and
-//! the crate `getrandom` ask there. In all other threads the functions do what they always do.
+//! keys, tokens and the order of hash maps follow from the seed, too: the standard library, ring
+//! and the crate `getrandom` ask there. In all other threads the functions do what they always do.
 
 use crate::storage::world::random::Random;
 use std::cell::{Cell, RefCell};
@@ -86,8 +86,8 @@ unsafe extern "C" fn getrandom(into: *mut c_void, length: usize, flags: c_uint) 
     }
 }
 
-/// Callers pass as many arguments as the system call has. Where Linux runs, those of a function with
-/// a variable number of them are in the same places as here.
+/// Callers pass as many arguments as the system call has. Where Linux runs, those of a function
+/// with a variable number of them are in the same places as here.
 ///
 /// # Safety
 /// As of syscall(2).

@@ -99,7 +99,8 @@ pub struct GetReport {
     pub transport: Option<Transport>,
     /// How the keys of that connection were agreed on, such as `X25519MLKEM768`.
     pub key_exchange: Option<KeyExchange>,
-    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over TLS.
+    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over
+    /// TLS.
     pub paths: Vec<PathSummary>,
     /// Time from the first request to the end, seconds.
     pub seconds: f64,

@@ -68,8 +68,8 @@ pub struct MeasureReport {
     /// What carried the data.
     pub transport: Transport,
     /// One sample at the end of each interval. Of the reverse direction, `acknowledged` is what
-    /// arrived here, and losses, window and RTT variation are 0: the server knows them. At a constant rate there is
-    /// no window: it is 0.
+    /// arrived here, and losses, window and RTT variation are 0: the server knows them. At a
+    /// constant rate there is no window: it is 0.
     pub samples: Vec<IntervalSample>,
     /// QUIC packets sent from here.
     pub sent_packets: u64,

@@ -129,7 +129,8 @@ pub struct TreeReport {
     /// How the transfer used its path.
     #[serde(skip)]
     pub path_use: PathUse,
-    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over TLS.
+    /// What was done on each path: one for each interface of `--via`, otherwise one. Empty over
+    /// TLS.
     pub paths: Vec<PathSummary>,
     /// Why the transfer ended early.
     #[serde(skip)]
