@@ -159,7 +159,9 @@ referee: | cargo
 
 ## The same, with all kept results of ns-3 run again, and more of Wi-Fi.
 referee-full: referee
+	referee/compare.py --full --whimbrel $(WHIMBREL)
 	referee/laws.py --full --whimbrel $(WHIMBREL)
+	referee/wifi.py --full --whimbrel $(WIFI)
 	referee/wifi.py --all --whimbrel $(WIFI)
 
 ## Runs all algorithms on the Linux kernel's TCP over emulated paths, and compares them with the

@@ -4,7 +4,10 @@
 dumbbell.cc is the experiment in ns-3, dumbbell.toml in Whimbrel. Exits with 1 if a point differs by
 more than the tolerance and is not in KNOWN. Needs only Python 3's standard library.
 
-    referee/compare.py                 the table (ns-3's half from target/referee/cache if present)
+    referee/compare.py                 the table (ns-3's half from answers.json, a sample run again)
+    referee/compare.py --full          the same, with all of ns-3's half run again (minutes)
+    referee/compare.py --live          ns-3's half from target/referee/cache, or run
+    referee/compare.py --record        runs ns-3's half and writes answers.json
     referee/compare.py --ns3-only      only ns-3's half
     referee/compare.py --stock         with ns-3.44's own NewReno and PRR (see README.md)
     referee/compare.py --json          the same as JSON
@@ -49,10 +52,11 @@ def ns3_point(controller, flows, loss, seed, stock):
     }
 
 
-def ns3_goodputs(points, seeds, stock, jobs):
+def ns3_goodputs(points, seeds, options):
     """{point: [total goodput in bit/s, one per seed]}"""
+    stock = options.stock
     runs = [ns3_point(*point, seed, stock) for point in points for seed in range(1, seeds + 1)]
-    answers = ns3sim.run_all(runs, jobs)
+    answers = ns3sim.answers(runs, "dumbbell", options)
     return {
         point: [goodput(answer) for answer in answers[i * seeds : (i + 1) * seeds]]
         for i, point in enumerate(points)
@@ -191,7 +195,9 @@ def main():
         "--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'"
     )
     add_arguments(parser, seeds=10, tolerance=0.10)
+    ns3sim.add_arguments(parser, again=12)
     options = parser.parse_args()
+    options.live |= options.stock
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(
             f"{options.whimbrel} does not exist; build it, name it with --whimbrel, "
@@ -205,7 +211,7 @@ def main():
         for flows in FLOWS
         for loss in LOSSES
     ]
-    theirs = ns3_goodputs(points, options.seeds, options.stock, options.jobs)
+    theirs = ns3_goodputs(points, options.seeds, options)
     ours = {}
     if not options.ns3_only:
         for flows in FLOWS:

@@ -5,7 +5,10 @@ wifi.cc is the experiment in ns-3, examples/wifi-speed in Whimbrel; both take th
 options. Exits with 1 if a figure differs by more than the tolerance and is not in KNOWN. Needs only
 Python 3's standard library.
 
-    referee/wifi.py                 the table (ns-3's half from target/referee/cache if present)
+    referee/wifi.py                 the table (ns-3's half from answers.json, a sample run again)
+    referee/wifi.py --full          the same, with all of ns-3's half run again (minutes)
+    referee/wifi.py --live          ns-3's half from target/referee/cache, or run
+    referee/wifi.py --record        runs ns-3's half and writes answers.json
     referee/wifi.py --all           more points: AIFS slots, trains of 2 to 20 packets, BAR
     referee/wifi.py --ns3-only      only ns-3's half
     referee/wifi.py --json          the same as JSON
@@ -114,10 +117,10 @@ def parameters(point, seed):
     return {**case, "ampdu": 65535 if aggregated else 0, "duration": seconds, "seed": seed}
 
 
-def ns3_answers(chosen, seeds, jobs):
+def ns3_answers(chosen, seeds, options):
     """[results of a point, one for each seed]"""
     runs = [MODES[point[2]] | parameters(point, seed) for point in chosen for seed in seeds]
-    answers = ns3sim.run_all(runs, jobs, program="wifi")
+    answers = ns3sim.answers(runs, "wifi", options)
     return [answers[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(chosen))]
 
 
@@ -190,7 +193,10 @@ def main():
         "--all", action="store_true", help="more points, for explanation rather than for the check"
     )
     compare.add_arguments(parser, seeds=3, tolerance=0.03)
+    ns3sim.add_arguments(parser, again=6)
     options = parser.parse_args()
+    # Only the points of the check are kept.
+    options.live |= options.all
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(
             f"{options.whimbrel} does not exist; build it (cargo build --release -p wifi-speed), "
@@ -199,7 +205,7 @@ def main():
 
     ns3sim.build()
     chosen, seeds = points(options.all), range(1, options.seeds + 1)
-    theirs = ns3_answers(chosen, seeds, options.jobs)
+    theirs = ns3_answers(chosen, seeds, options)
     ours = (
         [None] * len(chosen)
         if options.ns3_only

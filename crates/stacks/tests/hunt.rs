@@ -11,9 +11,11 @@ fn a_hunt_on_a_stack_finds_the_same_on_any_number_of_threads() {
     let with = |threads: usize| {
         let request = Request {
             families: vec!["bottleneck".to_owned()],
-            evaluations: 6,
+            evaluations: 4,
             seeds: 1,
-            fresh: 2,
+            fresh: 1,
+            // What makes a path simpler is the simulator's, and has its own tests.
+            finds: 0,
             threads: NonZeroUsize::new(threads),
             runner: Some(Arc::new(StackRunner)),
             ..Request::new(Target::Algorithm {
@@ -22,7 +24,7 @@ fn a_hunt_on_a_stack_finds_the_same_on_any_number_of_threads() {
             })
         };
         let found = hunt(&request, &Unobserved).expect("a hunt");
-        assert!(found.evaluations >= 6);
+        assert!(found.evaluations >= 4);
         found.json().to_string()
     };
     assert_eq!(with(1), with(2));
