@@ -276,14 +276,15 @@ soak: build
 	bench/soak.py --whimbrel $(WHIMBREL)
 
 ## Lives in simulated worlds, with faults and crashes from seeds (docs/limits.md): of the storage on
-## a simulated disk (LIVES=storage), and of a server with its clients (LIVES=whole). SEEDS is a number
-## of lives or FROM..TO; a failure prints the command that repeats it.
+## a simulated disk (LIVES=storage), of a server with its clients (LIVES=whole), and of a busy server
+## for MINUTES (LIVES=busy). SEEDS is a number of lives or FROM..TO; a failure prints the command
+## that repeats it.
 SEEDS ?= 5000
 LIVES ?= storage
 world: | cargo
 	WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
-	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) cargo test --locked \
-	  -p whimbrel-transfer --lib world -- --nocapture
+	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) cargo test --locked \
+	  $(if $(filter busy,$(LIVES)),--release) -p whimbrel-transfer --lib world -- --nocapture
 
 ## The memory of a server under attacks by clients, as docs/limits.md states it.
 attacks: build

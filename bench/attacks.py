@@ -7,8 +7,9 @@
 
 Each attack runs against a server of its own on loopback. Onto a slow disk means that all writes
 together take 4 MB/s (`slow_disk.c`). Prints one line for each: the memory of its own (RssAnon) of
-the server before, at most during, and 75 s after the attack, and what the clients sent. Fails if a
-server used more than docs/limits.md says, or does not serve afterwards.
+the server before, at most during, and 75 s after the attack, what the clients sent, its threads at
+most, and the CPU time that it used in the last 10 s. Fails if a server used more than
+docs/limits.md says, still works when nobody is there any more, or does not serve afterwards.
 """
 
 import argparse
@@ -28,6 +29,7 @@ ATTACKS = [
     ("chunks", 16, True, 2100),
     ("probes", 64, False, 2100),
     ("readers", 16, False, 2100),
+    ("hashes", 16, False, 2100),
     ("listings", 16, False, 2100),
     ("strangers", 64, False, 100),
 ]
@@ -35,6 +37,8 @@ ATTACKS = [
 SLOW_DISK = 4_000_000
 # Memory that a server may keep afterwards beyond what it began with, MB.
 KEPT = 100
+# Seconds at the end in which it may use no more than a second of CPU time.
+IDLE = 10
 # Seconds after the attack. Its clients vanish without a word: their connections end after 30 s of
 # silence. Then the calls in which threads wait for the slow disk end one after the other.
 AFTER = 75
@@ -48,12 +52,24 @@ def own(pid):
     return 0.0
 
 
+def threads(pid):
+    """Threads of a process."""
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def cpu(pid):
+    """CPU time of a process so far, seconds."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def files(folder):
     """What the server of an attack has."""
     there = folder / "in"
     there.mkdir()
     with open(there / "large", "wb") as large:
         large.truncate(1 << 34)
+    (there / "data").write_bytes(os.urandom(1 << 26))
     many = there / "many"
     many.mkdir()
     for number in range(20_000):
@@ -84,16 +100,21 @@ def measure(args, folder, attack, slow_disk):
                 stderr=errors,
                 text=True,
             )
-            most = 0.0
+            most, most_threads = 0.0, 0
             # Its events are not read, which must not cost memory either.
             while attacker.poll() is None:
                 most = max(most, own(server.pid))
+                most_threads = max(most_threads, threads(server.pid))
                 time.sleep(0.05)
             out, _ = attacker.communicate()
             end = time.monotonic() + AFTER
+            used = 0.0
             while time.monotonic() < end:
                 most = max(most, own(server.pid))
+                if time.monotonic() < end - IDLE:
+                    used = cpu(server.pid)
                 time.sleep(0.05)
+            used = cpu(server.pid) - used
             after = own(server.pid)
             listed = subprocess.run(
                 [args.whimbrel, "ls", address, "--identity", "id", "--json"],
@@ -104,11 +125,12 @@ def measure(args, folder, attack, slow_disk):
         finally:
             server.kill()
     sent = int(out or 0) / 1e6
-    good = most <= bound and after - before <= KEPT and listed.returncode == 0
+    good = most <= bound and after - before <= KEPT and used < 1 and listed.returncode == 0
     print(
         f"{kind:10} {connections:3} connections, {'slow' if slow else 'fast'} disk: "
         f"{before:5.0f} MB, at most {most:5.0f}, afterwards {after:5.0f}; "
-        f"{sent:6.0f} MB sent{'' if good else '  WRONG'}",
+        f"{sent:6.0f} MB sent, {most_threads} threads, {used:.2f} s at the end"
+        f"{'' if good else '  WRONG'}",
         flush=True,
     )
     errors.seek(0)

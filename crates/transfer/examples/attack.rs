@@ -11,7 +11,8 @@
 //! | `crumbs` | sends files in chunks of one byte |
 //! | `chunks` | sends 16 files in chunks of 256 KiB |
 //! | `probes` | sends probes, 64 at once |
-//! | `readers` | gets the file `large`, 16 times, and reads nothing |
+//! | `readers` | gets the file `data`, 128 times at once, and reads nothing |
+//! | `hashes` | gets the sparse file `large`, 100 times at once, and leaves after a second |
 //! | `listings` | requests listings, and reads nothing |
 //! | `strangers` | connects again and again, shows no token, and fills what it may |
 
@@ -79,12 +80,17 @@ async fn attack(
     sent: &Arc<AtomicU64>,
 ) -> Result<(), Failure> {
     let endpoint = raw::endpoint([127, 0, 0, 1].into());
+    // What is not taken stays with the server.
+    let window = match kind {
+        "readers" => VarInt::from_u32(64 << 10),
+        _ => VarInt::MAX,
+    };
     let mut transport = TransportConfig::default();
     transport
         .keep_alive_interval(Some(Duration::from_millis(500)))
         .send_window(64 << 20)
-        .receive_window(VarInt::MAX)
-        .stream_receive_window(VarInt::MAX)
+        .receive_window(window)
+        .stream_receive_window(window)
         .max_concurrent_uni_streams(VarInt::from_u32(1 << 16));
     let connecting = endpoint.connect_with(raw::trusting(transport), server, "x")?;
     let connection = connecting.await?;
@@ -112,8 +118,9 @@ async fn attack(
 fn requests_of(kind: &str) -> usize {
     match kind {
         "tree" => 4,
-        "crumbs" | "chunks" | "readers" => 16,
+        "crumbs" | "chunks" => 16,
         "probes" => 64,
+        "readers" => 128,
         _ => 100,
     }
 }
@@ -184,17 +191,28 @@ async fn one(connection: &Connection, kind: &str, sent: &Arc<AtomicU64>) -> Resu
                 stream(connection, header, &data, sent).await?;
             }
         }
-        "readers" => {
-            let path = b"large".to_vec();
-            let (mut send, mut receive) = request(connection, &Message::Get { path }).await?;
-            let Message::Put(_) = read(&mut receive).await? else {
-                return Err("no file".into());
+        "readers" | "hashes" => {
+            let path = match kind {
+                "readers" => b"data".to_vec(),
+                _ => b"large".to_vec(),
             };
+            let (mut send, mut receive) = request(connection, &Message::Get { path }).await?;
+            loop {
+                match read(&mut receive).await? {
+                    Message::Put(_) => break,
+                    Message::Queued { .. } => {}
+                    other => return Err(format!("no file: {other:?}").into()),
+                }
+            }
             let accept = Message::Accepted {
                 transfer: number,
                 have: Vec::new(),
             };
             send.write_all(&accept.encode()).await?;
+            if kind == "hashes" {
+                sleep(Duration::from_secs(1)).await;
+                return Ok(());
+            }
             connection.closed().await;
         }
         "listings" => {

@@ -12,7 +12,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     // A simulated world has one thread.
     #[cfg(test)]
     if crate::world::network::is_simulated() {
-        return work();
+        return crate::world::slow::blocking(work).await;
     }
     spawn_blocking(work).await.map_err(|_| Error::Stopped)?
 }

@@ -41,6 +41,7 @@ mod server;
 pub mod service;
 mod storage;
 mod token;
+mod turns;
 pub mod wire;
 #[cfg(test)]
 mod world;

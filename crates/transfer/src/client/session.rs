@@ -8,6 +8,7 @@ use crate::connection::over_tcp::Transport;
 use crate::connection::{close, framing, parameters};
 use crate::credentials::known_paths::KnownPath;
 use crate::error::Error;
+use crate::turns::Turns;
 use crate::wire::{Message, Reason, VERSION};
 use noq_proto::{PathId, TransportConfig, VarInt};
 use std::fmt;
@@ -37,6 +38,8 @@ pub(crate) struct ClientSession {
     pub saved: Option<SavedPath>,
     /// How its keys were agreed on.
     pub key_exchange: Option<KeyExchange>,
+    /// What its transfers may do at once.
+    pub turns: Turns,
     /// The position in the server's queue; 0 if the request does not wait.
     pub queued: AtomicU32,
     /// The server's answer to the token, until it is known to be right.
@@ -94,6 +97,7 @@ impl ClientSession {
             transport,
             path,
             saved,
+            turns: Turns::default(),
             queued: AtomicU32::new(0),
             hello: Mutex::new(Some(hello)),
         })

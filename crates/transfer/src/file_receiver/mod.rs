@@ -12,7 +12,7 @@ mod chunk;
 mod disk;
 mod pack;
 
-use crate::blocking::{Task, blocking};
+use crate::blocking::Task;
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
 use crate::cancel::Cancel;
 use crate::connection::framing::{self, Control};
@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::file_sender::Pace;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
+use crate::turns::Turns;
 use crate::wire::{Finish, Message, Reason};
 use disk::Disk;
 #[cfg(test)]
@@ -55,6 +56,8 @@ pub(crate) type Hashes = Arc<Mutex<BlockHashes>>;
 /// A file that is being received.
 pub(crate) struct Receiver {
     pub partial: Arc<Partial>,
+    /// What the transfers of the connection may do at once.
+    pub turns: Turns,
     /// The size, bytes, if it is known.
     pub size: Option<u64>,
     /// The largest size, bytes.
@@ -102,13 +105,14 @@ impl Receiver {
         // Hashing ends with the transfer, however it ends.
         let cancel = Cancel::default();
         let (_end, cancelled) = (cancel.on_drop(), cancel.clone());
+        let turns = self.turns.clone();
         let answering = async move {
             while let Some((log, first, count)) = asked.recv().await {
                 let (partial, known) = (Arc::clone(&partial), Arc::clone(&known));
                 let cancelled = cancelled.clone();
                 let compare =
                     move || disk::compare(&partial, &known, log, first, count, &cancelled);
-                let hashes = blocking(compare).await?;
+                let hashes = turns.hash(compare).await?;
                 let message = Message::Hashes { log, first, hashes };
                 if answers.send(message).await.is_err() {
                     break;
@@ -227,7 +231,7 @@ impl Receiver {
             }
             disk::root(&partial, finish.size, &hashes, &cancel)
         };
-        let computed = blocking(compute).await?;
+        let computed = self.turns.hash(compute).await?;
         if computed != finish.hash {
             let text = "the data does not have the announced hash; send the file again";
             return Err(Error::refused(Reason::Corrupt, text));

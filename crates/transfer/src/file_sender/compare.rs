@@ -219,3 +219,127 @@ impl Answer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::FileSource;
+    use super::*;
+    use crate::blocks::BlockHashes;
+    use crate::scratch_directory::ScratchDirectory;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+    use std::sync::Mutex;
+
+    const GIB: u64 = 1 << 30;
+
+    /// A sparse file of `size` bytes with `data` at an offset, to be sent.
+    fn sparse(scratch: &ScratchDirectory, size: u64, data: &[u8], at: u64) -> Source {
+        let path = scratch.path().join("sparse");
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .expect("created");
+        file.set_len(size).expect("set");
+        file.write_all_at(data, at).expect("written");
+        Source::File(FileSource::at_once(file, &path).expect("inspected"))
+    }
+
+    fn requested(comparison: &mut Comparison) -> Vec<(u8, u64, u32)> {
+        let requests = comparison.requests().into_iter();
+        let all = requests.map(|request| match request {
+            Message::HashRequest { log, first, count } => (log, first, count),
+            other => panic!("{other:?}"),
+        });
+        all.collect()
+    }
+
+    /// What the receiver would answer, if it had this of the file and zeros elsewhere.
+    fn theirs(size: u64, log: u8, index: u64, data: &[u8], at: u64) -> [u8; 32] {
+        let whole = subtree(size, log, index);
+        let hashes = &mut BlockHashes::new(size);
+        for block in whole.start / CHUNK..whole.end.div_ceil(CHUNK) {
+            let range = hashes.range(block);
+            let mut content = vec![0; (range.end - range.start) as usize];
+            if range.contains(&at) {
+                let from = (at - range.start) as usize;
+                content[from..from + data.len()].copy_from_slice(data);
+            }
+            hashes.set(block, Some(hash_subtree(size, &range, &content)));
+        }
+        hashes.subtree_hash(whole).expect("all are known")
+    }
+
+    #[test]
+    fn subtrees_of_several_blocks_are_compared_far_behind_4_gib() {
+        let scratch = ScratchDirectory::new();
+        let (size, at) = (100 * GIB, 80 * GIB + 5);
+        let source = sparse(&scratch, size, b"data", at);
+        let hashes = Mutex::new(BlockHashes::new(size));
+        for (data, equal) in [(b"data", true), (b"DATA", false)] {
+            let there = RangeSet::of(80 * GIB..80 * GIB + 2 * CHUNK);
+            let mut comparison = Comparison::new(&there, size, true);
+            let all = requested(&mut comparison);
+            assert_eq!(all, [(BLOCK_LOG + 1, 40 * 1024, 1)]);
+            let (log, first, _) = all[0];
+            let hash = theirs(size, log, first, data, at);
+            let answer = comparison.answer(log, first, vec![hash]).expect("asked");
+            let compared = answer.compare(&source, &hashes).expect("read");
+            let compared = compared.expect("as long as it was");
+            assert_eq!(compared.equal, if equal { 2 * CHUNK } else { 0 });
+            assert!(!comparison.is_done(), "the answer is not learned yet");
+            assert_eq!(comparison.learn(compared), RangeSet::default());
+            // What differs is looked at in blocks.
+            let finer = [(BLOCK_LOG, 80 * 1024, 2)];
+            let expected = if equal { &finer[..0] } else { &finer[..] };
+            assert_eq!(requested(&mut comparison), expected);
+            assert_eq!(comparison.is_done(), equal);
+        }
+    }
+
+    #[test]
+    fn what_differs_in_the_finest_parts_is_sent() {
+        let part = 1 << FINE_LOG;
+        let scratch = ScratchDirectory::new();
+        let size = CHUNK + 3 * part + 7;
+        let source = sparse(&scratch, size, b"data", CHUNK + part);
+        let hashes = Mutex::new(BlockHashes::new(size));
+        let there = RangeSet::of(CHUNK..size);
+        let mut comparison = Comparison::new(&there, size, true);
+        assert_eq!(requested(&mut comparison), [(BLOCK_LOG, 1, 1)]);
+        let answer = comparison.answer(BLOCK_LOG, 1, vec![[0; 32]]);
+        let compared = answer.expect("asked").compare(&source, &hashes);
+        let differing = compared.expect("read").expect("as long as it was");
+        assert_eq!(comparison.learn(differing), RangeSet::default());
+        let first = CHUNK / part;
+        assert_eq!(requested(&mut comparison), [(FINE_LOG, first, 4)]);
+        let zeros = |index| {
+            let range = subtree(size, FINE_LOG, index);
+            let zeros = vec![0; (range.end - range.start) as usize];
+            hash_subtree(size, &range, &zeros)
+        };
+        let answer = (first..first + 4).map(zeros).collect();
+        let answer = comparison.answer(FINE_LOG, first, answer).expect("asked");
+        let compared = answer.compare(&source, &hashes).expect("read");
+        let compared = compared.expect("as long as it was");
+        assert_eq!(compared.equal, 2 * part + 7);
+        let send = comparison.learn(compared);
+        assert_eq!(send, RangeSet::of(CHUNK + part..CHUNK + 2 * part));
+        assert!(comparison.is_done());
+    }
+
+    #[test]
+    fn only_so_many_requests_are_open_and_answers_come_in_their_order() {
+        let size = 1 << 44;
+        let mut comparison = Comparison::new(&RangeSet::of(0..size), size, true);
+        let first = requested(&mut comparison);
+        assert_eq!(first.len(), OUTSTANDING);
+        assert!(requested(&mut comparison).is_empty());
+        let (log, at, _) = first[1];
+        assert!(comparison.answer(log, at, Vec::new()).is_err());
+        let mut none = Comparison::new(&RangeSet::default(), size, true);
+        assert!(none.answer(log, at, Vec::new()).is_err());
+    }
+}

@@ -18,27 +18,30 @@ mod source;
 
 use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
-use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::ranges::RangeSet;
+use crate::turns::Turns;
 use crate::wire::{ChunkHeader, Finish, Message, Put, Reason, Refusal};
 use bytes::Bytes;
 use compare::Comparison;
 pub(crate) use pace::Pace;
 use plan::{Next, Plan};
 pub(crate) use small::{Pack, Packing, SMALL, read_small};
+use source::Following;
 pub(crate) use source::{FileSource, Source, StreamSource, metadata_of, open_regular};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
 
 /// Number of chunks read ahead of what noq has accepted.
 const READ_AHEAD: usize = 4;
+/// Blocks that are hashed in one turn.
+const PIECE: usize = 16;
 
 /// What a transfer has done; several transfers may share it.
 #[derive(Debug, Default)]
@@ -89,6 +92,8 @@ pub(crate) enum Sent {
 /// One attempt to send a file, on streams of its own.
 pub(crate) struct Sending<'a> {
     pub connection: &'a Connection,
+    /// What the transfers of the connection may do at once.
+    pub turns: &'a Turns,
     pub source: &'a Arc<Source>,
     pub account: &'a Arc<Account>,
     pub pace: Option<&'a Pace>,
@@ -169,15 +174,27 @@ impl Sending<'_> {
 
     /// The hash of the whole source, to compare it with the receiver's file.
     async fn whole(&self) -> Result<Option<Finish>, Error> {
-        let source = Arc::clone(self.source);
-        let cancel = Cancel::default();
-        let _end = cancel.on_drop();
-        let hashed = blocking(move || whole(&source, &cancel)).await?;
+        let hashes = BlockHashes::new(self.source.size().unwrap_or(0));
+        let hashed = self.root(Arc::new(Mutex::new(hashes))).await?;
         Ok(hashed.map(|(size, hash)| Finish {
             size,
             chunks: 0,
             hash,
         }))
+    }
+
+    /// Size and hash of the source. Blocks whose hash is unknown are read. `None` if the file has
+    /// changed. Ends with the connection.
+    async fn root(&self, hashes: Arc<Hashes>) -> Result<Option<(u64, blake3::Hash)>, Error> {
+        let root = Root {
+            source: Arc::clone(self.source),
+            hashes,
+            from: 0,
+        };
+        tokio::select! {
+            root = self.turns.hash_in_pieces(root, Root::step) => root,
+            reason = self.connection.closed() => Err(close::lost(reason)),
+        }
     }
 
     /// Sends what the receiver lacks.
@@ -214,7 +231,7 @@ impl Sending<'_> {
                 Arc::clone(&plan),
                 Arc::clone(&hashes),
             );
-            Task::start(read_chunks(source, plan, hashes, read))
+            Task::start(read_chunks(source, plan, hashes, self.turns.clone(), read))
         };
         let _end = EndOfAttempt {
             plan: Arc::clone(&plan),
@@ -240,11 +257,7 @@ impl Sending<'_> {
                 {
                     return Ok(Sent::Changed);
                 }
-                let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
-                let cancel = Cancel::default();
-                let _end = cancel.on_drop();
-                let root = blocking(move || root(&source, &known, &cancel));
-                let Some((size, hash)) = root.await? else {
+                let Some((size, hash)) = self.root(Arc::clone(&hashes)).await? else {
                     return Ok(Sent::Changed);
                 };
                 let finish = Finish { size, chunks, hash };
@@ -259,7 +272,8 @@ impl Sending<'_> {
                     Message::Hashes { log, first, hashes: theirs } => {
                         let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
                         let compared = comparison.answer(log, first, theirs)?;
-                        let compared = blocking(move || compared.compare(&source, &known));
+                        let compare = move || compared.compare(&source, &known);
+                        let compared = self.turns.hash(compare);
                         let Some(compared) = compared.await? else {
                             return Ok(Sent::Changed);
                         };
@@ -304,10 +318,10 @@ impl Sending<'_> {
     async fn send_chunks(
         &self,
         transfer: u64,
-        mut chunks: mpsc::Receiver<(u64, Bytes)>,
+        mut chunks: mpsc::Receiver<Ahead>,
     ) -> Result<u64, Error> {
         let mut count = 0;
-        while let Some((offset, data)) = chunks.recv().await {
+        while let Some((offset, data, _turn)) = chunks.recv().await {
             // Retransmissions of old chunks go before new chunks.
             let priority = self
                 .priority
@@ -408,6 +422,9 @@ fn set(hashes: &Hashes, block: u64, hash: [u8; 32]) {
     hashes.set(block, Some(hash));
 }
 
+/// A chunk that was read, and its offset. Its turn ends when QUIC has it.
+type Ahead = (u64, Bytes, OwnedSemaphorePermit);
+
 /// What was read of a plan.
 enum Read {
     Chunk(u64, Bytes),
@@ -422,17 +439,22 @@ async fn read_chunks(
     source: Arc<Source>,
     plan: Arc<Plan>,
     hashes: Arc<Hashes>,
-    to: mpsc::Sender<(u64, Bytes)>,
+    turns: Turns,
+    to: mpsc::Sender<Ahead>,
 ) -> Result<bool, Error> {
     loop {
+        let turn = turns.ahead().await?;
         let (source, next, hashes) = (Arc::clone(&source), Arc::clone(&plan), Arc::clone(&hashes));
         match blocking(move || read_next(&source, &next, &hashes)).await? {
             Read::Chunk(start, data) => {
-                if to.send((start, data)).await.is_err() {
+                if to.send((start, data, turn)).await.is_err() {
                     return Ok(true);
                 }
             }
-            Read::Later => plan.changed().await,
+            Read::Later => {
+                drop(turn);
+                plan.changed().await;
+            }
             Read::End => break,
             Read::Short => return Ok(false),
         }
@@ -441,7 +463,7 @@ async fn read_chunks(
     match &*source {
         Source::File(_) => Ok(true),
         // It waits for whoever writes the stream.
-        Source::Stream(_) => blocking(move || read_stream(&source, at, &to)).await,
+        Source::Stream(_) => read_stream(source, at, turns, to).await,
     }
 }
 
@@ -465,17 +487,15 @@ fn read_next(source: &Source, plan: &Plan, hashes: &Hashes) -> Result<Read, Erro
     Ok(Read::Chunk(range.start, data))
 }
 
-fn read_stream(
-    source: &Source,
+async fn read_stream(
+    source: Arc<Source>,
     mut at: u64,
-    to: &mpsc::Sender<(u64, Bytes)>,
+    turns: Turns,
+    to: mpsc::Sender<Ahead>,
 ) -> Result<bool, Error> {
-    let Source::Stream(stream) = source else {
-        return Ok(true);
-    };
-    while let Some(data) = stream.next(at)? {
+    while let Some(data) = next_block(&source, at).await? {
         let length = data.len() as u64;
-        if to.blocking_send((at, data)).is_err() {
+        if to.send((at, data, turns.ahead().await?)).await.is_err() {
             break;
         }
         at += length;
@@ -483,40 +503,61 @@ fn read_stream(
     Ok(true)
 }
 
-/// Size and hash of the source, after everything was sent. Blocks whose hash is unknown are read.
-/// `None` if the file has changed.
-fn root(
-    source: &Source,
-    hashes: &Hashes,
-    cancel: &Cancel,
-) -> Result<Option<(u64, blake3::Hash)>, Error> {
-    let file = match source {
-        Source::Stream(stream) => return Ok(stream.root().map(|hash| (stream.produced(), hash))),
-        Source::File(file) => file,
-    };
-    let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut from = 0;
-    while let Some(block) = hashes.first_unknown(from) {
-        cancel.check()?;
-        let range = hashes.range(block);
-        let Some(data) = source.read(&range)? else {
-            return Ok(None);
-        };
-        let hash = hash_subtree(hashes.size(), &range, &data);
-        hashes.set(block, Some(hash));
-        from = block + 1;
-    }
-    if file.changed()? {
+/// The block of a stream at `at`; `None` at its end.
+async fn next_block(source: &Arc<Source>, at: u64) -> Result<Option<Bytes>, Error> {
+    let Source::Stream(stream) = &**source else {
         return Ok(None);
-    }
-    Ok(hashes.root().map(|hash| (hashes.size(), hash)))
+    };
+    let reader = match stream.next(at).await {
+        Following::Block(block) => return Ok(Some(block)),
+        Following::End => return Ok(None),
+        Following::Read(reader) => reader,
+    };
+    let source = Arc::clone(source);
+    // The thread gives the reader back, even if nobody waits for it any more.
+    blocking(move || match &*source {
+        Source::Stream(stream) => stream.read(reader),
+        Source::File(_) => Ok(None),
+    })
+    .await
 }
 
-/// Size and hash of the whole source, before anything was sent.
-fn whole(source: &Source, cancel: &Cancel) -> Result<Option<(u64, blake3::Hash)>, Error> {
-    root(
-        source,
-        &Mutex::new(BlockHashes::new(source.size().unwrap_or(0))),
-        cancel,
-    )
+/// Finds the hash of a source.
+struct Root {
+    source: Arc<Source>,
+    hashes: Arc<Hashes>,
+    /// Blocks before this one are known.
+    from: u64,
+}
+
+/// Size and hash of a source; `None` if it has changed.
+type Whole = Option<(u64, blake3::Hash)>;
+
+impl Root {
+    /// Hashes some blocks. Returns the result when all are known.
+    fn step(&mut self) -> Result<Option<Whole>, Error> {
+        let file = match &*self.source {
+            Source::Stream(stream) => {
+                return Ok(Some(stream.root().map(|hash| (stream.produced(), hash))));
+            }
+            Source::File(file) => file,
+        };
+        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..PIECE {
+            let Some(block) = hashes.first_unknown(self.from) else {
+                if file.changed()? {
+                    return Ok(Some(None));
+                }
+                return Ok(Some(hashes.root().map(|hash| (hashes.size(), hash))));
+            };
+            let range = hashes.range(block);
+            let Some(data) = self.source.read(&range)? else {
+                return Ok(Some(None));
+            };
+            let hash = hash_subtree(hashes.size(), &range, &data);
+            hashes.set(block, Some(hash));
+            self.from = block + 1;
+        }
+        Ok(None)
+    }
 }

@@ -176,4 +176,33 @@ mod tests {
         let all: Vec<_> = std::iter::from_fn(next).collect();
         assert_eq!(all, [10..20, 200..CHUNK, CHUNK..CHUNK + 50]);
     }
+
+    #[test]
+    fn an_attempt_that_is_over_sends_nothing_more() {
+        let plan = Plan::new(3 * CHUNK, &RangeSet::default());
+        plan.add(RangeSet::of(0..10));
+        plan.stop();
+        assert_eq!(plan.next(Some), Next::End);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_the_comparison_is_woken_by_each_of_its_results() {
+        let waits = tokio::time::Duration::from_secs(1);
+        let changes: [fn(&Plan); 3] = [
+            |plan| plan.add(RangeSet::of(0..10)),
+            Plan::compared,
+            Plan::stop,
+        ];
+        for change in changes {
+            let plan = Plan::new(3 * CHUNK, &RangeSet::of(0..3 * CHUNK));
+            assert_eq!(plan.next(Some), Next::Later);
+            let changed = plan.changed();
+            tokio::pin!(changed);
+            assert!(tokio::time::timeout(waits, &mut changed).await.is_err());
+            change(&plan);
+            let woken = tokio::time::timeout(waits, changed).await;
+            woken.expect("woken");
+            assert_ne!(plan.next(Some), Next::Later);
+        }
+    }
 }

@@ -14,8 +14,9 @@ use std::io::Read;
 use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
 
 /// A file system may give two changes within this time the same time stamp.
 const GRANULARITY: Duration = Duration::from_millis(50);
@@ -220,12 +221,25 @@ pub(crate) fn metadata_of(metadata: &std::fs::Metadata, kind: Kind) -> Metadata 
 /// What the receiver has not written yet is kept, so that a lost connection costs nothing.
 pub(crate) struct StreamSource {
     state: Mutex<StreamState>,
-    /// The receiver has written more.
-    drained: Condvar,
+    /// The receiver has written more, or the reader is back.
+    drained: Notify,
 }
 
+/// What follows in a stream.
+pub(crate) enum Following {
+    /// A block that another attempt read.
+    Block(Bytes),
+    /// What [`StreamSource::read`] gets of the reader.
+    Read(Reader),
+    /// Nothing.
+    End,
+}
+
+/// What a stream is read from.
+pub(crate) type Reader = Box<dyn Read + Send>;
+
 struct StreamState {
-    reader: Option<Box<dyn Read + Send>>,
+    reader: Option<Reader>,
     /// Bytes read so far.
     produced: u64,
     ended: bool,
@@ -240,7 +254,7 @@ struct StreamState {
 }
 
 impl StreamSource {
-    pub fn new(reader: Box<dyn Read + Send>) -> Self {
+    pub fn new(reader: Reader) -> Self {
         Self {
             state: Mutex::new(StreamState {
                 reader: Some(reader),
@@ -252,7 +266,7 @@ impl StreamSource {
                 there: RangeSet::default(),
                 stopped: false,
             }),
-            drained: Condvar::new(),
+            drained: Notify::new(),
         }
     }
 
@@ -275,7 +289,7 @@ impl StreamSource {
         let block = first.map_or(0, |range| range.end) / CHUNK;
         state.kept = state.kept.split_off(&block);
         drop(state);
-        self.drained.notify_all();
+        self.drained.notify_waiters();
     }
 
     /// Begins an attempt. What the receiver had in another one, it may have lost.
@@ -285,10 +299,10 @@ impl StreamSource {
         state.there = RangeSet::default();
     }
 
-    /// Lets a thread in [`Self::next`] end.
+    /// Lets a task in [`Self::next`] end.
     pub fn stop(&self) {
         self.lock().stopped = true;
-        self.drained.notify_all();
+        self.drained.notify_waiters();
     }
 
     /// The block with this index, if it is kept.
@@ -301,39 +315,47 @@ impl StreamSource {
         self.lock().hashes.get(index).copied()
     }
 
-    /// The block at `at`, which is 1 MiB or the rest of the stream: one that another attempt read,
-    /// or the next one of the stream. Waits while too much is not written. `None` at the end.
-    pub fn next(&self, at: u64) -> Result<Option<Bytes>, Error> {
+    /// What follows at `at`. Waits while too much is not written.
+    pub async fn next(&self, at: u64) -> Following {
+        loop {
+            let changed = self.drained.notified();
+            tokio::pin!(changed);
+            // Nothing between the look and the wait is missed.
+            changed.as_mut().enable();
+            if let Some(following) = self.look(at) {
+                return following;
+            }
+            changed.await;
+        }
+    }
+
+    /// What follows at `at`; `None` if that may change.
+    fn look(&self, at: u64) -> Option<Following> {
         let mut state = self.lock();
-        let mut reader = loop {
-            if state.stopped {
-                return Ok(None);
-            }
-            // The last block is short: behind it there is nothing.
-            let kept = state.kept.get(&(at / CHUNK));
-            if let Some(block) = kept.filter(|block| at % CHUNK < block.len() as u64) {
-                return Ok(Some(block.clone()));
-            }
-            if state.ended {
-                return Ok(None);
-            }
-            let full = state.kept.len() as u64 * CHUNK >= KEPT;
-            // Without the reader, an attempt that is over still reads.
-            if let Some(reader) = state.reader.take_if(|_| !full) {
-                break reader;
-            }
-            state = self
-                .drained
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        };
-        drop(state);
-        // Reading may take long; the state stays available.
+        if state.stopped {
+            return Some(Following::End);
+        }
+        // The last block is short: behind it there is nothing.
+        let kept = state.kept.get(&(at / CHUNK));
+        if let Some(block) = kept.filter(|block| at % CHUNK < block.len() as u64) {
+            return Some(Following::Block(block.clone()));
+        }
+        if state.ended {
+            return Some(Following::End);
+        }
+        let full = state.kept.len() as u64 * CHUNK >= KEPT;
+        // Without the reader, an attempt that is over still reads.
+        state.reader.take_if(|_| !full).map(Following::Read)
+    }
+
+    /// Reads the next block of the stream, which is 1 MiB or the rest. `None` at the end. Blocks,
+    /// perhaps for long.
+    pub fn read(&self, mut reader: Reader) -> Result<Option<Bytes>, Error> {
         let mut data = Vec::with_capacity(CHUNK as usize);
         let read = reader.by_ref().take(CHUNK).read_to_end(&mut data);
         let mut state = self.lock();
         state.reader = Some(reader);
-        self.drained.notify_all();
+        self.drained.notify_waiters();
         read.map_err(Error::file("standard input", "read"))?;
         state.ended = (data.len() as u64) < CHUNK;
         if data.is_empty() {
@@ -420,12 +442,20 @@ impl Source {
 mod tests {
     use super::*;
 
+    fn block_at(stream: &StreamSource, at: u64) -> Option<Bytes> {
+        match stream.look(at).expect("room") {
+            Following::Block(block) => Some(block),
+            Following::Read(reader) => stream.read(reader).expect("read"),
+            Following::End => None,
+        }
+    }
+
     #[test]
     fn what_another_attempt_left_there_frees_memory() {
         let block = CHUNK as usize;
         let stream = StreamSource::new(Box::new(std::io::Cursor::new(vec![1; 6 * block])));
         for index in 0..4 {
-            stream.next(index * CHUNK).expect("read").expect("a block");
+            block_at(&stream, index * CHUNK).expect("a block");
         }
         stream.received(0..2 * CHUNK);
         assert_eq!(stream.lock().kept.len(), 2);
@@ -440,6 +470,84 @@ mod tests {
         stream.received(0..2 * CHUNK);
         stream.received(2 * CHUNK..3 * CHUNK);
         assert!(stream.lock().kept.is_empty());
-        assert!(stream.next(4 * CHUNK).expect("read").is_some());
+        assert!(block_at(&stream, 4 * CHUNK).is_some());
+    }
+
+    #[test]
+    fn a_stream_is_read_as_far_as_what_is_not_written_fits() {
+        let blocks = KEPT / CHUNK;
+        let endless = std::io::repeat(7);
+        let stream = StreamSource::new(Box::new(endless));
+        for index in 0..blocks {
+            block_at(&stream, index * CHUNK).expect("a block");
+        }
+        assert!(stream.look(blocks * CHUNK).is_none(), "it waits");
+        stream.received(0..CHUNK / 2);
+        assert!(
+            stream.look(blocks * CHUNK).is_none(),
+            "half a block is kept"
+        );
+        stream.received(CHUNK / 2..CHUNK);
+        assert!(block_at(&stream, blocks * CHUNK).is_some());
+        stream.stop();
+        assert!(block_at(&stream, 0).is_none(), "the attempt is over");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_room_is_woken() {
+        let stream = StreamSource::new(Box::new(std::io::repeat(7)));
+        let blocks = KEPT / CHUNK;
+        for index in 0..blocks {
+            block_at(&stream, index * CHUNK).expect("a block");
+        }
+        for end in [false, true] {
+            let waiting = stream.next(stream.produced());
+            tokio::pin!(waiting);
+            let second = Duration::from_secs(1);
+            assert!(tokio::time::timeout(second, &mut waiting).await.is_err());
+            match end {
+                true => stream.stop(),
+                false => stream.received(0..CHUNK),
+            }
+            match waiting.await {
+                Following::Read(reader) if !end => drop(stream.read(reader).expect("read")),
+                Following::End if end => {}
+                _ => panic!("{end}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_hash_of_a_stream_is_that_of_its_content() {
+        let sizes = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 7];
+        for size in sizes.map(|size| size as usize) {
+            let content: Vec<u8> = (0..size).map(|n| (n / 1000) as u8).collect();
+            let stream = StreamSource::new(Box::new(std::io::Cursor::new(content.clone())));
+            while block_at(&stream, stream.produced()).is_some() {}
+            assert_eq!(stream.produced(), size as u64);
+            assert_eq!(stream.root(), Some(blake3::hash(&content)), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_read_behind_4_gib_and_not_behind_its_end() {
+        use std::os::unix::fs::FileExt;
+        const GIB: u64 = 1 << 30;
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        let path = scratch.path().join("sparse");
+        std::fs::write(&path, "").expect("created");
+        let file = OpenOptions::new().write(true).open(&path).expect("opened");
+        file.set_len(6 * GIB).expect("set");
+        file.write_all_at(b"data", 5 * GIB).expect("written");
+        let source = open_regular(&path).expect("opened");
+        let source = FileSource::at_once(source, &path).expect("inspected");
+        let read = |range| source.read(&range).expect("read");
+        assert_eq!(read(5 * GIB..5 * GIB + 4).as_deref(), Some(&b"data"[..]));
+        assert_eq!(read(GIB..GIB + 4).as_deref(), Some(&[0; 4][..]));
+        assert_eq!(read(6 * GIB - 2..6 * GIB + 2), None);
+        assert!(!source.changed().expect("inspected"));
+        file.set_len(5 * GIB + 2).expect("set");
+        assert!(source.changed().expect("inspected"));
+        assert_eq!(read(5 * GIB..5 * GIB + 4), None);
     }
 }

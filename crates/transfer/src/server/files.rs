@@ -13,11 +13,12 @@ use crate::storage::Listed;
 use crate::wire::{Entry, MAX_LIST, MAX_MESSAGE, Message, Put, Reason, Unread};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
+/// Entries that are looked at in one go.
+const LISTED: usize = 1024;
 /// Periods without data while both sides may hash.
 pub(super) const HASHING: u32 = 5;
 
@@ -80,6 +81,7 @@ impl Session {
     ) -> Result<Sent, Error> {
         let sending = Sending {
             connection: &self.connection,
+            turns: &self.turns,
             source,
             account: &Arc::<Account>::default(),
             pace: None,
@@ -121,43 +123,36 @@ impl Session {
         // Whoever does not read holds the place no longer than this.
         let stall: Duration = shared.limits.stall.into();
         let storage = self.client.storage.clone();
-        let (found, mut entries) = mpsc::channel(1024);
-        let listing = blocking(move || {
-            storage.list(path.as_ref(), recursive, &mut |entry| {
-                found.blocking_send(entry).is_ok()
-            })
-        });
-        tokio::pin!(listing);
-        let mut listed = None;
+        let mut lister = blocking(move || storage.lister(path.as_ref(), recursive)).await?;
         let (mut batch, mut length) = ((Vec::new(), Vec::new()), 0);
         loop {
-            let found = tokio::select! {
-                found = entries.recv() => found,
-                result = &mut listing, if listed.is_none() => {
-                    listed = Some(result?);
-                    continue;
+            let found;
+            (lister, found) = blocking(move || {
+                let found = lister.some(LISTED)?;
+                Ok((lister, found))
+            })
+            .await?;
+            if found.is_empty() {
+                break;
+            }
+            for found in found {
+                let more = match &found {
+                    Listed::Entry(entry) => entry.encoded_len(),
+                    Listed::Unread(unread) => unread.encoded_len(),
+                };
+                if length + more > MAX_MESSAGE - 64 || batch.0.len() + batch.1.len() >= MAX_LIST {
+                    let message = entries_of(&mut batch, false);
+                    let written = timeout(stall, framing::write(send, &message)).await;
+                    let unread = |_| Error::refused(Reason::Stalled, "nobody reads the listing");
+                    written.map_err(unread)??;
+                    length = 0;
                 }
-            };
-            let Some(found) = found else { break };
-            let more = match &found {
-                Listed::Entry(entry) => entry.encoded_len(),
-                Listed::Unread(unread) => unread.encoded_len(),
-            };
-            if length + more > MAX_MESSAGE - 64 || batch.0.len() + batch.1.len() >= MAX_LIST {
-                let message = entries_of(&mut batch, false);
-                let written = timeout(stall, framing::write(send, &message)).await;
-                written
-                    .map_err(|_| Error::refused(Reason::Stalled, "nobody reads the listing"))??;
-                length = 0;
+                length += more;
+                match found {
+                    Listed::Entry(entry) => batch.0.push(entry),
+                    Listed::Unread(unread) => batch.1.push(unread),
+                }
             }
-            length += more;
-            match found {
-                Listed::Entry(entry) => batch.0.push(entry),
-                Listed::Unread(unread) => batch.1.push(unread),
-            }
-        }
-        if listed.is_none() {
-            listing.await?;
         }
         framing::write(send, &entries_of(&mut batch, true)).await?;
         send.finish().ok();

@@ -10,9 +10,10 @@ use crate::connection::{close, framing};
 use crate::error::Error;
 use crate::file_sender::{Account, Pack, Packing, read_small, send_stream};
 use crate::storage::Storage;
+use crate::turns::Turns;
 use crate::wire::{ChunkHeader, Failure, Finish, MAX_LIST, Message, PackEntry, Reason};
 use std::time::Instant;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
@@ -25,7 +26,7 @@ const FAILURES: usize = 40;
 
 /// What was read.
 enum Found {
-    Pack(Pack<()>),
+    Pack(Pack<()>, OwnedSemaphorePermit),
     Failed(Failure),
 }
 
@@ -63,7 +64,7 @@ impl Session {
         let storage = self.client.storage.clone();
         let (lists, to_read) = mpsc::channel::<Vec<Vec<u8>>>(LISTS);
         let (found, mut to_send) = mpsc::channel(READ_AHEAD);
-        let reading = blocking(move || read_all(&storage, to_read, &found));
+        let reading = read_all(storage, to_read, self.turns.clone(), found);
         // More lists are read while packs wait for the path.
         let asking = async {
             let mut control = Control::new(receive);
@@ -82,8 +83,8 @@ impl Session {
             let (mut packs, mut files, mut bytes) = (0, 0, 0);
             let mut failures = Vec::new();
             while let Some(found) = to_send.recv().await {
-                let pack = match found {
-                    Found::Pack(pack) => pack,
+                let (pack, _turn) = match found {
+                    Found::Pack(pack, turn) => (pack, turn),
                     Found::Failed(failure) => {
                         failures.push(failure);
                         if failures.len() >= FAILURES.min(MAX_LIST) {
@@ -130,39 +131,93 @@ impl Session {
     }
 }
 
-/// Reads files into packs. Blocks.
-fn read_all(
-    storage: &Storage,
+/// Reads files into packs.
+async fn read_all(
+    storage: Storage,
     mut lists: mpsc::Receiver<Vec<Vec<u8>>>,
-    to: &mpsc::Sender<Found>,
+    turns: Turns,
+    to: mpsc::Sender<Found>,
 ) -> Result<(), Error> {
     let mut packing = Packing::new();
     let mut index = 0u32;
-    let stopped = |_| Error::Stopped;
-    while let Some(paths) = lists.blocking_recv() {
-        for path in paths {
-            let found = match read(storage, path) {
-                Ok(entry) => packing.add((), &entry).map(Found::Pack),
-                Err(error) => Some(Found::Failed(Failure {
-                    index,
-                    refusal: match &error {
-                        Error::Changed(_) => {
-                            crate::wire::Refusal::new(Reason::Changed, "it changes or is long")
-                        }
-                        error => error.for_peer(),
-                    },
-                })),
+    // Kept from one pack to the next: of what is read, some waits for more.
+    let mut turn = None;
+    while let Some(paths) = lists.recv().await {
+        let mut paths = paths.into_iter();
+        loop {
+            if turn.is_none() {
+                turn = Some(turns.ahead().await?);
+            }
+            let storage = storage.clone();
+            let read;
+            (packing, paths, read, index) = blocking(move || {
+                let read = read_some(&storage, &mut packing, &mut paths, &mut index);
+                Ok((packing, paths, read, index))
+            })
+            .await?;
+            let found = match (read, turn.take()) {
+                (Read::Pack(pack), Some(turn)) => Found::Pack(pack, turn),
+                (Read::Failed(failure), kept) => {
+                    turn = kept;
+                    Found::Failed(failure)
+                }
+                (Read::All, kept) => {
+                    turn = kept;
+                    break;
+                }
+                (Read::Pack(_), None) => return Err(Error::Stopped),
             };
-            index = index.saturating_add(1);
-            if let Some(found) = found {
-                to.blocking_send(found).map_err(stopped)?;
+            to.send(found).await.map_err(|_| Error::Stopped)?;
+        }
+    }
+    if let (Some(last), Some(turn)) = (packing.finish(), turn) {
+        let last = Found::Pack(last, turn);
+        to.send(last).await.map_err(|_| Error::Stopped)?;
+    }
+    Ok(())
+}
+
+/// What some of the listed files are.
+enum Read {
+    /// A full pack.
+    Pack(Pack<()>),
+    /// One that cannot be read.
+    Failed(Failure),
+    /// All are read.
+    All,
+}
+
+/// Reads files until a pack is full or one cannot be read. Blocks.
+fn read_some(
+    storage: &Storage,
+    packing: &mut Packing<()>,
+    paths: &mut std::vec::IntoIter<Vec<u8>>,
+    index: &mut u32,
+) -> Read {
+    for path in paths {
+        let this = *index;
+        *index = this.saturating_add(1);
+        match read(storage, path) {
+            Ok(entry) => {
+                if let Some(pack) = packing.add((), &entry) {
+                    return Read::Pack(pack);
+                }
+            }
+            Err(error) => {
+                let refusal = match &error {
+                    Error::Changed(_) => {
+                        crate::wire::Refusal::new(Reason::Changed, "it changes or is long")
+                    }
+                    error => error.for_peer(),
+                };
+                return Read::Failed(Failure {
+                    index: this,
+                    refusal,
+                });
             }
         }
     }
-    if let Some(last) = packing.finish() {
-        to.blocking_send(Found::Pack(last)).map_err(stopped)?;
-    }
-    Ok(())
+    Read::All
 }
 
 fn read(storage: &Storage, path: Vec<u8>) -> Result<PackEntry, Error> {

@@ -137,6 +137,7 @@ impl Session {
         let (places, user) = (Arc::clone(&shared.places), self.client.user.name.clone());
         let receiver = Receiver {
             partial: Arc::clone(&partial),
+            turns: self.turns.clone(),
             size,
             max_size,
             received: Arc::clone(&received),
@@ -232,7 +233,7 @@ impl Session {
             let _end = cancel.on_drop();
             let (size, hash) = (found.size, finish.hash);
             let comparing = move || storage.has(&path, size, hash, &cancel);
-            if finish.size == size && blocking(comparing).await? {
+            if finish.size == size && self.turns.hash(comparing).await? {
                 return Ok(Some(Received { size, hash }));
             }
         }

@@ -11,6 +11,7 @@ use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::token::TokenHash;
+use crate::turns::Turns;
 use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
 use noq_proto::VarInt;
 use std::future::pending;
@@ -53,6 +54,8 @@ pub(super) struct Session {
     pub client: Client,
     pub connection: Connection,
     pub routes: Routes,
+    /// What its transfers may do at once.
+    pub turns: Turns,
     place: Arc<Mutex<Weak<Place>>>,
     /// The disk became full for a file of this connection.
     pub disk_full: Arc<AtomicBool>,
@@ -80,7 +83,7 @@ impl Peer {
             return;
         };
         let counted = Counted(&self.shared, connection.clone());
-        let shared_routes = Routes::default();
+        let (shared_routes, turns) = (Routes::default(), Turns::default());
         let place = Arc::new(Mutex::new(Weak::new()));
         let disk_full = Arc::new(AtomicBool::new(false));
         let mut requests = JoinSet::new();
@@ -103,7 +106,7 @@ impl Peer {
                         None => {
                             let (peer, routes) = (self.clone(), shared_routes.clone());
                             let (connection, place) = (connection.clone(), Arc::clone(&place));
-                            let disk_full = Arc::clone(&disk_full);
+                            let (disk_full, turns) = (Arc::clone(&disk_full), turns.clone());
                             let authenticated = authenticated.clone();
                             requests.spawn(async move {
                                 let Some(client) = wait_for(authenticated).await else {
@@ -114,6 +117,7 @@ impl Peer {
                                     client,
                                     connection,
                                     routes,
+                                    turns,
                                     place,
                                     disk_full,
                                 };

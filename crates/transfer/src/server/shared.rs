@@ -47,7 +47,7 @@ pub(super) struct Shared {
     pub directories: Mutex<HashMap<PathBuf, Storage>>,
     /// Pipes that may be opened.
     pub pipes: Arc<Shares>,
-    /// Listings at once: each holds a thread, and the names of a directory.
+    /// Listings at once: each holds the names of a directory.
     pub listings: Arc<Shares>,
     /// The words with which the first client becomes the owner; nobody can try them twice.
     pub code: Mutex<Option<Code>>,

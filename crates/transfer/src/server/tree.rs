@@ -5,7 +5,7 @@ use super::request::{base, below};
 use super::session::Session;
 use super::shared::Shared;
 use super::usage::Reservation;
-use crate::blocking::blocking;
+use crate::blocking::{Task, blocking};
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::key_exchange::KeyExchange;
@@ -14,14 +14,15 @@ use crate::error::Error;
 use crate::file_receiver::read_pack;
 use crate::path::RemotePath;
 use crate::ranges::RangeSet;
-use crate::storage::{Directories, ENTRY, Listed, Stage, Staged, hash_file};
+use crate::storage::{Directories, ENTRY, Stage, Staged, Storage, hash_file};
+use crate::turns::Turns;
 use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 use whimbrel_quic::endpoint::{Kept, RecvStream, SendStream};
 
 /// Packs of a tree that are read at once. What they take is bounded by the connection's window: a
@@ -113,16 +114,11 @@ impl Session {
         let (route, mut streams) = self.route()?;
         let (storage, directory) = (self.client.storage.clone(), base.clone());
         let stage = blocking(move || {
-            let mut any = false;
-            let mut found = |_: Listed| {
-                any = true;
-                false
-            };
-            match storage.list(directory.as_ref(), false, &mut found) {
-                Ok(()) => {}
-                Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
+            let any = match storage.lister(directory.as_ref(), false) {
+                Ok(mut lister) => lister.next()?.is_some(),
+                Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => false,
                 Err(error) => return Err(error),
-            }
+            };
             Ok((Arc::new(storage.stage()?), any, storage.partial_bytes()))
         });
         let (stage, any, partial) = stage.await?;
@@ -140,10 +136,9 @@ impl Session {
         let committer = {
             let (stage, answers, count) = (Arc::clone(&stage), answers.clone(), Arc::clone(count));
             let (shared, user) = (Arc::clone(&self.peer.shared), self.client.user.name.clone());
-            spawn_blocking(move || {
-                let each = |growth| shared.usage.changed(&user, growth);
-                commit(&stage, to_commit, &answers, &count, each);
-            })
+            let each = move |growth| shared.usage.changed(&user, growth);
+            // What is written gets its names also if the client leaves.
+            tokio::spawn(commit(stage, to_commit, answers, count, each))
         };
         let mut committer = Some(committer);
         let cancel = Cancel::default();
@@ -152,8 +147,8 @@ impl Session {
         let checker = {
             let (storage, base, answers) =
                 (self.client.storage.clone(), base.clone(), answers.clone());
-            let cancel = cancel.clone();
-            spawn_blocking(move || check_all(&storage, base.as_ref(), to_check, &answers, &cancel))
+            let (turns, cancel) = (self.turns.clone(), cancel.clone());
+            Task::start(check_all(storage, base, turns, to_check, answers, cancel))
         };
         let mut written = Some(written);
         let mut packs: JoinSet<Result<(), Error>> = JoinSet::new();
@@ -304,45 +299,54 @@ impl Writing {
 }
 
 /// Gives all files that are written their names, as many at once as there are.
-fn commit(
-    stage: &Stage,
+async fn commit(
+    stage: Arc<Stage>,
     mut written: mpsc::Receiver<Written>,
-    answers: &mpsc::Sender<(Message, u64)>,
-    count: &Count,
-    grown: impl Fn(i64),
+    answers: mpsc::Sender<(Message, u64)>,
+    count: Arc<Count>,
+    grown: impl Fn(i64) + Clone + Send + 'static,
 ) {
-    while let Some(first) = written.blocking_recv() {
-        let mut batch = vec![first];
-        while let Ok(more) = written.try_recv() {
-            batch.push(more);
-        }
-        let files: Vec<&Staged> = batch
-            .iter()
-            .flat_map(|w| w.files.iter().map(|f| &f.1))
-            .collect();
-        let results = stage.commit(&files);
-        let mut results = results.into_iter();
-        for mut pack in batch {
-            for ((index, file), result) in pack.files.into_iter().zip(&mut results) {
-                match result {
-                    Ok(()) => {
-                        count.files.fetch_add(1, Ordering::Relaxed);
-                        count.bytes.fetch_add(file.bytes(), Ordering::Relaxed);
-                        grown(file.growth());
-                    }
-                    Err(error) => pack.failures.push(Failure {
-                        index,
-                        refusal: error.for_peer(),
-                    }),
-                }
-            }
-            drop((pack.reserved, pack.kept));
-            let message = packed(pack.pack, pack.failures);
-            if answers.blocking_send((message, 0)).is_err() {
+    let mut batch = Vec::new();
+    while written.recv_many(&mut batch, WRITTEN).await > 0 {
+        let (stage, count, grown) = (Arc::clone(&stage), Arc::clone(&count), grown.clone());
+        let batch = std::mem::take(&mut batch);
+        let named = blocking(move || Ok(name(&stage, batch, &count, grown)));
+        let Ok(messages) = named.await else {
+            return;
+        };
+        for message in messages {
+            if answers.send((message, 0)).await.is_err() {
                 return;
             }
         }
     }
+}
+
+/// Gives the files of some packs their names. Returns the answers.
+fn name(stage: &Stage, batch: Vec<Written>, count: &Count, grown: impl Fn(i64)) -> Vec<Message> {
+    let files = batch.iter().flat_map(|pack| &pack.files);
+    let files: Vec<&Staged> = files.map(|(_, file)| file).collect();
+    let results = stage.commit(&files);
+    let mut results = results.into_iter();
+    let mut messages = Vec::new();
+    for mut pack in batch {
+        for ((index, file), result) in pack.files.into_iter().zip(&mut results) {
+            match result {
+                Ok(()) => {
+                    count.files.fetch_add(1, Ordering::Relaxed);
+                    count.bytes.fetch_add(file.bytes(), Ordering::Relaxed);
+                    grown(file.growth());
+                }
+                Err(error) => pack.failures.push(Failure {
+                    index,
+                    refusal: error.for_peer(),
+                }),
+            }
+        }
+        drop((pack.reserved, pack.kept));
+        messages.push(packed(pack.pack, pack.failures));
+    }
+    messages
 }
 
 /// The answer to a pack. Texts are left out where the message would be too long.
@@ -357,40 +361,58 @@ fn packed(pack: u64, mut failures: Vec<Failure>) -> Message {
 }
 
 /// Answers which files are needed, and how much more they take than what they replace.
-fn check_all(
-    storage: &crate::storage::Storage,
-    base: Option<&RemotePath>,
+async fn check_all(
+    storage: Storage,
+    base: Option<RemotePath>,
+    turns: Turns,
     mut questions: mpsc::Receiver<Vec<CheckedFile>>,
-    answers: &mpsc::Sender<(Message, u64)>,
-    cancel: &Cancel,
+    answers: mpsc::Sender<(Message, u64)>,
+    cancel: Cancel,
 ) {
     let mut directories = Directories::new();
-    while let Some(files) = questions.blocking_recv() {
-        let mut growth = 0u64;
-        let mut there = |file: &CheckedFile| {
-            let path = below(base, &file.path).ok()?;
-            growth = growth.saturating_add(file.size);
-            let found = storage.find(&path, &mut directories).ok()??;
-            growth -= file.size.min(found.size);
-            if found.kind != crate::wire::Kind::File || found.size != file.size {
-                return None;
-            }
-            match file.hash {
-                Some(hash) => {
-                    let opened = storage.open_file(&path).ok()?;
-                    let own = hash_file(&opened, found.size, cancel).ok()?;
-                    (*own.as_bytes() == hash).then_some(())
-                }
-                None => (file.modified == Some(found.modified)).then_some(()),
-            }
+    while let Some(files) = questions.recv().await {
+        let (storage, base, cancel) = (storage.clone(), base.clone(), cancel.clone());
+        let checking = turns.hash(move || {
+            let answer = check(&storage, base.as_ref(), &files, &mut directories, &cancel);
+            Ok((answer, directories))
+        });
+        let Ok((answer, remembered)) = checking.await else {
+            return;
         };
-        // What cannot be looked up is needed; storing it gives the reason.
-        let needed = files.iter().map(|file| there(file).is_none()).collect();
-        if answers
-            .blocking_send((Message::Need { needed }, growth))
-            .is_err()
-        {
+        directories = remembered;
+        if answers.send(answer).await.is_err() {
             return;
         }
     }
+}
+
+/// The answer to one question.
+fn check(
+    storage: &Storage,
+    base: Option<&RemotePath>,
+    files: &[CheckedFile],
+    directories: &mut Directories,
+    cancel: &Cancel,
+) -> (Message, u64) {
+    let mut growth = 0u64;
+    let mut there = |file: &CheckedFile| {
+        let path = below(base, &file.path).ok()?;
+        growth = growth.saturating_add(file.size);
+        let found = storage.find(&path, directories).ok()??;
+        growth -= file.size.min(found.size);
+        if found.kind != crate::wire::Kind::File || found.size != file.size {
+            return None;
+        }
+        match file.hash {
+            Some(hash) => {
+                let opened = storage.open_file(&path).ok()?;
+                let own = hash_file(&opened, found.size, cancel).ok()?;
+                (*own.as_bytes() == hash).then_some(())
+            }
+            None => (file.modified == Some(found.modified)).then_some(()),
+        }
+    };
+    // What cannot be looked up is needed; storing it gives the reason.
+    let needed = files.iter().map(|file| there(file).is_none()).collect();
+    (Message::Need { needed }, growth)
 }

@@ -16,98 +16,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 impl Storage {
-    /// Calls `each` for every entry at or below a path (`None`: the directory itself), directories
-    /// before their content, and for what cannot be read or named. A file is its own only entry,
-    /// with an empty path. Stops if `each` returns false.
-    pub fn list(
-        &self,
-        path: Option<&RemotePath>,
-        recursive: bool,
-        each: &mut dyn FnMut(Listed) -> bool,
-    ) -> Result<(), Error> {
+    /// Begins to list what is at or below a path (`None`: the directory itself): directories before
+    /// their content. A file is its own only entry, with an empty path.
+    pub fn lister(&self, path: Option<&RemotePath>, recursive: bool) -> Result<Lister, Error> {
+        let mut lister = Lister {
+            storage: self.clone(),
+            path: path.cloned(),
+            recursive,
+            single: None,
+            left: vec![Vec::new()],
+            open: None,
+        };
         if let Some(path) = path {
             let found = self.look_up(path)?.ok_or_else(|| missing(path))?;
             if found.kind != Kind::Directory {
-                each(entry(Vec::new(), &found, Vec::new()));
-                return Ok(());
+                lister.left.clear();
+                lister.single = Some(entry(Vec::new(), &found, Vec::new()));
             }
         }
-        // Directories wait by name: a tree may have more of them than a process may open.
-        let mut left = vec![Vec::new()];
-        while let Some(below) = left.pop() {
-            let names = self.open_below(path, &below).and_then(|directory| {
-                let Some(directory) = directory else {
-                    // It was removed meanwhile.
-                    return Ok(None);
-                };
-                let listed = names(&directory);
-                let names = listed.map_err(|e| Error::file(&self.path, "list")(e.into()))?;
-                Ok(Some((directory, names)))
-            });
-            let (directory, names) = match names {
-                Ok(None) => continue,
-                Ok(Some(found)) => found,
-                Err(error) if below.is_empty() => return Err(error),
-                Err(error) => {
-                    if each(unread(below, &error)) {
-                        continue;
-                    }
-                    return Ok(());
-                }
-            };
-            for name in names {
-                if is_own(&name) {
-                    continue;
-                }
-                // Hidden names at the top are no part of what clients see.
-                if path.is_none() && below.is_empty() && name.starts_with(b".") {
-                    continue;
-                }
-                let mut this = below.clone();
-                if !this.is_empty() {
-                    this.push(b'/');
-                }
-                this.extend_from_slice(&name);
-                let whole = match path {
-                    Some(path) => path.join(&this),
-                    None => RemotePath::new(&this),
-                };
-                let found = match whole {
-                    Ok(_) => look_at(&directory, OsStr::from_bytes(&name)),
-                    Err(e) => Err(Error::refused(Reason::Name, e.to_string())),
-                };
-                let (found, target) = match found {
-                    Ok(Some(found)) => found,
-                    Ok(None) => continue,
-                    Err(error) => {
-                        if each(unread(this, &error)) {
-                            continue;
-                        }
-                        return Ok(());
-                    }
-                };
-                if !each(entry(this.clone(), &found, target)) {
-                    return Ok(());
-                }
-                if recursive && found.kind == Kind::Directory {
-                    left.push(this);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn open_below(
-        &self,
-        path: Option<&RemotePath>,
-        below: &[u8],
-    ) -> Result<Option<Arc<File>>, Error> {
-        let whole = match (path, below.is_empty()) {
-            (path, true) => path.cloned(),
-            (Some(path), false) => path.join(below).ok(),
-            (None, false) => RemotePath::new(below).ok(),
-        };
-        self.directory(whole.as_ref(), false)
+        Ok(lister)
     }
 
     /// Removes what is at a path; with `recursive` also a directory that is not empty. Returns the
@@ -134,7 +61,125 @@ impl Storage {
     }
 }
 
+/// A listing in progress. Between two entries it has the names of one directory, and those of
+/// directories that are still to be listed: a tree may have more of them than a process may open.
+#[derive(Debug)]
+pub(crate) struct Lister {
+    storage: Storage,
+    path: Option<RemotePath>,
+    recursive: bool,
+    /// The only entry of a path that is no directory.
+    single: Option<Listed>,
+    /// Directories to be listed, below the path.
+    left: Vec<Vec<u8>>,
+    open: Option<Opened>,
+}
+
+/// A directory that is being listed.
+#[derive(Debug)]
+struct Opened {
+    directory: Arc<File>,
+    /// Where it is below the path.
+    below: Vec<u8>,
+    names: std::vec::IntoIter<Vec<u8>>,
+}
+
+impl Lister {
+    /// The next entries, or what cannot be read or named, at most so many; none at the end.
+    pub fn some(&mut self, most: usize) -> Result<Vec<Listed>, Error> {
+        let mut found = Vec::new();
+        while found.len() < most
+            && let Some(next) = self.next()?
+        {
+            found.push(next);
+        }
+        Ok(found)
+    }
+
+    /// The next entry, or what cannot be read or named; `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Listed>, Error> {
+        if let Some(single) = self.single.take() {
+            return Ok(Some(single));
+        }
+        loop {
+            if let Some(mut open) = self.open.take() {
+                let Some(name) = open.names.next() else {
+                    continue;
+                };
+                let found = self.look(&open, &name);
+                self.open = Some(open);
+                match found {
+                    Some(found) => return Ok(Some(found)),
+                    None => continue,
+                }
+            }
+            let Some(below) = self.left.pop() else {
+                return Ok(None);
+            };
+            match self.open(&below) {
+                Ok(open) => self.open = open,
+                Err(error) if below.is_empty() => return Err(error),
+                Err(error) => return Ok(Some(unread(below, &error))),
+            }
+        }
+    }
+
+    /// Opens a directory and reads its names; `None` if it was removed meanwhile.
+    fn open(&self, below: &[u8]) -> Result<Option<Opened>, Error> {
+        let whole = match (&self.path, below.is_empty()) {
+            (path, true) => path.clone(),
+            (Some(path), false) => path.join(below).ok(),
+            (None, false) => RemotePath::new(below).ok(),
+        };
+        let Some(directory) = self.storage.directory(whole.as_ref(), false)? else {
+            return Ok(None);
+        };
+        let names =
+            names(&directory).map_err(|e| Error::file(&self.storage.path, "list")(e.into()))?;
+        Ok(Some(Opened {
+            directory,
+            below: below.to_vec(),
+            names: names.into_iter(),
+        }))
+    }
+
+    /// What has this name; `None` if clients do not see it, or it was removed meanwhile.
+    fn look(&mut self, open: &Opened, name: &[u8]) -> Option<Listed> {
+        if is_own(name) {
+            return None;
+        }
+        // Hidden names at the top are no part of what clients see.
+        if self.path.is_none() && open.below.is_empty() && name.starts_with(b".") {
+            return None;
+        }
+        let mut this = open.below.clone();
+        if !this.is_empty() {
+            this.push(b'/');
+        }
+        this.extend_from_slice(name);
+        let whole = match &self.path {
+            Some(path) => path.join(&this),
+            None => RemotePath::new(&this),
+        };
+        let found = match whole {
+            Ok(_) => look_at(&open.directory, OsStr::from_bytes(name)),
+            Err(e) => Err(Error::refused(Reason::Name, e.to_string())),
+        };
+        match found {
+            Ok(None) => None,
+            Ok(Some((found, target))) => {
+                if self.recursive && found.kind == Kind::Directory {
+                    self.left.push(this.clone());
+                }
+                Some(entry(this, &found, target))
+            }
+            Err(error) => Some(unread(this, &error)),
+        }
+    }
+}
+
 /// What a listing finds.
+#[derive(Debug)]
 pub(crate) enum Listed {
     /// A file, directory or link.
     Entry(Entry),

@@ -368,6 +368,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_brings_the_next_check_nearer() {
+        let scratch = ScratchDirectory::new();
+        let options = StorageOptions::default();
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        let partial = partial(&storage);
+        let left = || partial.unchecked.load(Ordering::Relaxed);
+        partial.write_at(b"x", 0).expect("written");
+        let before = left();
+        partial.write_at(&[7; 100], 1).expect("written");
+        assert_eq!(left(), before - 100);
+    }
+
+    #[test]
     fn ranges_are_merged_over_the_smallest_gaps() {
         let part = 1 << FINE_LOG;
         let mut ranges = RangeSet::default();
@@ -413,5 +426,27 @@ mod tests {
         };
         let now = std::time::SystemTime::now();
         assert_eq!([left(now), left(now + 2 * options.keep_partial)], [1, 0]);
+    }
+
+    /// Another transfer may remove the file between its opening and its lock.
+    #[test]
+    fn whoever_has_the_lock_has_the_file_of_this_name() {
+        let scratch = ScratchDirectory::in_memory();
+        let options = StorageOptions::default();
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        let path = RemotePath::new("a").expect("a path");
+        let lock_and_remove = || {
+            for _ in 0..5000 {
+                if let Ok(Lock::Ours(partial)) = storage.partial("u", &path) {
+                    let inode = partial.file.metadata().expect("inspected").ino();
+                    assert!(is_same(&storage.root, &partial.name, inode));
+                    partial.remove();
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(lock_and_remove);
+            lock_and_remove();
+        });
     }
 }

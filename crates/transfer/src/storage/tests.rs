@@ -5,6 +5,7 @@ use super::system::real;
 use super::*;
 use crate::ranges::RangeSet;
 use crate::scratch_directory::{ScratchDirectory, file_names};
+use crate::wire::{Metadata, PackEntry};
 use std::os::unix::fs::symlink;
 
 fn opened(scratch: &ScratchDirectory) -> Storage {
@@ -195,14 +196,13 @@ fn hashing_ends_when_nobody_waits() {
 fn listed(storage: &Storage, at: Option<&str>, recursive: bool) -> (Vec<String>, usize) {
     let (mut names, mut unread) = (Vec::new(), 0);
     let at = at.map(path);
-    let listed = storage.list(at.as_ref(), recursive, &mut |found| {
+    let mut lister = storage.lister(at.as_ref(), recursive).expect("opened");
+    while let Some(found) = lister.next().expect("listed") {
         match found {
             Listed::Entry(entry) => names.push(String::from_utf8_lossy(&entry.path).into_owned()),
             Listed::Unread(_) => unread += 1,
         }
-        true
-    });
-    listed.expect("listed");
+    }
     names.sort();
     (names, unread)
 }
@@ -271,4 +271,264 @@ fn what_was_found_has_its_content_and_is_flushed() {
     assert!(has(b"content", 7).expect("compared"));
     assert!(!has(b"CONTENT", 7).expect("compared"));
     assert!(has(b"content, and more", 17).is_err(), "it is shorter");
+}
+
+fn metadata(seconds: i64, mode: Option<u16>) -> Metadata {
+    let nanoseconds = 7;
+    Metadata {
+        mode,
+        modified: Some(crate::wire::FileTime {
+            seconds,
+            nanoseconds,
+        }),
+        ..Metadata::plain(Kind::File)
+    }
+}
+
+fn entry(at: &str, content: &[u8]) -> PackEntry {
+    PackEntry {
+        path: at.as_bytes().to_vec(),
+        metadata: metadata(100, Some(0o644)),
+        content: content.to_vec().into(),
+    }
+}
+
+#[test]
+fn offsets_beyond_4_gib_are_where_they_are() {
+    const GIB: u64 = 1 << 30;
+    let scratch = ScratchDirectory::new();
+    let partial = ours(&opened(&scratch), "u", "a");
+    partial.set_len(6 * GIB).expect("set");
+    let part = 64 << 10;
+    partial
+        .write_at(&vec![7; part as usize], 5 * GIB)
+        .expect("written");
+    assert_eq!(
+        partial.have().expect("found"),
+        RangeSet::of(5 * GIB..5 * GIB + part)
+    );
+    let read = |at| {
+        let mut one = [1];
+        partial.read_at(&mut one, at).expect("read");
+        one[0]
+    };
+    assert_eq!([read(5 * GIB), read(GIB), read(5 * GIB + part)], [7, 0, 0]);
+}
+
+#[test]
+fn nobody_else_may_open_what_is_incomplete() {
+    let scratch = ScratchDirectory::new();
+    let storage = Storage {
+        umask: 0,
+        ..opened(&scratch)
+    };
+    let _file = ours(&storage, "u", "a");
+    let _stage = storage.stage().expect("staged");
+    for name in file_names(scratch.path()) {
+        let found = std::fs::metadata(scratch.path().join(&name)).expect("there");
+        assert_eq!(found.mode() & 0o077, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_file_keeps_its_time_and_mode_also_from_before_1970() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    for (name, seconds) in [("a", -5), ("b", 5)] {
+        let partial = ours(&storage, "u", name);
+        partial.write_at(b"x", 0).expect("written");
+        let stored = partial.store(&path(name), &metadata(seconds, Some(0o4640)));
+        stored.expect("stored");
+        let found = std::fs::metadata(scratch.path().join(name)).expect("there");
+        assert_eq!((found.mtime(), found.mtime_nsec()), (seconds, 7));
+        assert_eq!(found.mode() & 0o7777, 0o640 & !u32::from(umask()));
+    }
+}
+
+#[test]
+fn a_directory_in_the_way_is_no_failure_of_the_disk() {
+    let scratch = ScratchDirectory::new();
+    for overwrite in [false, true] {
+        let options = StorageOptions {
+            overwrite,
+            ..StorageOptions::default()
+        };
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        scratch.subdirectory("a");
+        let partial = ours(&storage, "u", "a");
+        let stored = partial.store(&path("a"), &metadata(0, None));
+        let reason = stored.expect_err("a directory").for_peer().reason;
+        assert_eq!(reason, Reason::Exists);
+    }
+}
+
+#[test]
+fn holes_stay_holes_in_a_file_that_may_have_lost_something() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let size = 8 << 20;
+    let partial = ours(&storage, "u", "a");
+    partial.set_len(size).expect("set");
+    partial.write_at(&[7; 4096], 4 << 20).expect("written");
+    drop(partial);
+    // As after an attempt to flush it.
+    let name = scratch.path().join(partial_name("u", &path("a")));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&name, mode).expect("set");
+    let partial = ours(&storage, "u", "a");
+    let mut all = vec![1; size as usize];
+    partial.read_at(&mut all, 0).expect("read");
+    assert_eq!(all.iter().filter(|byte| **byte == 7).count(), 4096);
+    let blocks = std::fs::metadata(&name).expect("there").blocks();
+    assert!(blocks * 512 < size / 8, "{blocks} blocks");
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_nothing_old() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    drop(ours(&storage, "u", "a"));
+    let before = SystemTime::now() - Duration::from_secs(3600);
+    storage.remove_leftovers(before).expect("removed");
+    assert_eq!(file_names(scratch.path()).len(), 1);
+}
+
+#[test]
+fn what_is_incomplete_takes_quota() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    ours(&storage, "u", "a")
+        .write_at(&[7; 1000], 0)
+        .expect("written");
+    assert_eq!(storage.used(), ENTRY + 1000);
+    assert_eq!(storage.partial_bytes(), ENTRY + 1000);
+}
+
+#[test]
+fn the_umask_is_that_of_the_process() {
+    let scratch = ScratchDirectory::new();
+    let open = std::os::unix::fs::OpenOptionsExt::mode;
+    let mut options = File::options();
+    open(options.write(true).create(true), 0o777);
+    let file = options.open(scratch.path().join("a")).expect("created");
+    let mode = file.metadata().expect("inspected").mode();
+    assert_eq!(mode & 0o777, 0o777 & !u32::from(umask()));
+}
+
+#[test]
+fn a_file_that_cannot_have_attributes_is_no_error() {
+    let attribute = crate::wire::Attribute {
+        name: b"user.name".to_vec(),
+        value: vec![1],
+    };
+    let device = File::open("/dev/null").expect("opened");
+    resolve::set_attributes(&device, &[attribute]).expect("left out");
+}
+
+#[test]
+fn only_the_permission_bits_of_a_file_are_passed_on() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(scratch.file("a", 1), mode).expect("set");
+    let found = storage.look_up(&path("a")).expect("looked up");
+    assert_eq!(found.map(|found| found.mode), Some(0o755));
+}
+
+#[test]
+fn the_directory_of_a_living_tree_stays() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    storage
+        .remove_leftovers(SystemTime::now())
+        .expect("removed");
+    let mut directories = Directories::new();
+    let staged = stage.write(&path("a"), &entry("a", b"x"), &mut directories);
+    let staged = staged.expect("written").expect("a file");
+    assert!(stage.commit(&[&staged]).iter().all(Result::is_ok));
+    drop(stage);
+    assert_eq!(file_names(scratch.path()), ["a"]);
+    // What a killed one left goes.
+    scratch.subdirectory(&own_name("0123456789abcdef", ".tmp"));
+    storage
+        .remove_leftovers(SystemTime::now())
+        .expect("removed");
+    assert_eq!(file_names(scratch.path()), ["a"]);
+}
+
+#[test]
+fn files_of_a_pack_get_to_directories_of_the_same_name() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    let mut directories = Directories::new();
+    let names = ["a/x/f", "b/x/f", "x/f", "f", "a/f"];
+    let write = |name: &&str| {
+        let entry = entry(name, name.as_bytes());
+        let staged = stage.write(&path(name), &entry, &mut directories);
+        staged.expect("written").expect("a file")
+    };
+    let staged: Vec<_> = names.iter().map(write).collect();
+    let all: Vec<_> = staged.iter().collect();
+    assert!(stage.commit(&all).iter().all(Result::is_ok));
+    let mut found = Directories::new();
+    for name in names {
+        let there = std::fs::read(scratch.path().join(name)).expect("stored");
+        assert_eq!(there, name.as_bytes());
+        let found = storage.find(&path(name), &mut found).expect("looked up");
+        assert_eq!(found.map(|found| found.size), Some(name.len() as u64));
+    }
+}
+
+#[test]
+fn a_replaced_file_of_a_tree_passes_its_permissions_on() {
+    let scratch = ScratchDirectory::new();
+    let options = StorageOptions {
+        overwrite: true,
+        ..StorageOptions::default()
+    };
+    let storage = Storage::open(scratch.path(), options).expect("opened");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o604);
+    std::fs::set_permissions(scratch.file("a", 1), mode).expect("set");
+    let stage = storage.stage().expect("staged");
+    let staged = stage.write(&path("a"), &entry("a", b"new"), &mut Directories::new());
+    let staged = staged.expect("written").expect("a file");
+    assert_eq!(staged.growth(), 2);
+    assert!(stage.commit(&[&staged]).iter().all(Result::is_ok));
+    let found = std::fs::metadata(scratch.path().join("a")).expect("there");
+    assert_eq!((found.len(), found.mode() & 0o777), (3, 0o604));
+}
+
+#[test]
+fn a_listing_comes_in_parts_and_shows_links_as_links() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    scratch.subdirectory("d");
+    for name in ["a", "d/b"] {
+        scratch.file(name, 1);
+    }
+    symlink("d", scratch.path().join("l")).expect("linked");
+    let mut lister = storage.lister(None, true).expect("opened");
+    let (mut sizes, mut found) = (Vec::new(), Vec::new());
+    loop {
+        let some = lister.some(2).expect("listed");
+        if some.is_empty() {
+            break;
+        }
+        sizes.push(some.len());
+        found.extend(some.into_iter().map(|found| match found {
+            Listed::Entry(entry) => (entry.path, entry.remote.metadata.kind, entry.target),
+            Listed::Unread(unread) => panic!("{unread:?}"),
+        }));
+    }
+    assert_eq!(sizes, [2, 2]);
+    let expected = [
+        ("a", Kind::File, ""),
+        ("d", Kind::Directory, ""),
+        ("l", Kind::Link, "d"),
+        ("d/b", Kind::File, ""),
+    ];
+    let expected = expected.map(|(p, kind, target)| (p.into(), kind, target.into()));
+    assert_eq!(found, expected);
 }

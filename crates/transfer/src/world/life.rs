@@ -1,13 +1,9 @@
-//! A life: clients that send files to a server, what happens to them, and what must hold.
+//! A life: clients of a server, what happens to them, and what must hold.
 
+use super::client::{Client, Content, Expected, State};
 use super::network::{self, HOST, Host};
-use super::system;
-use crate::client::{
-    ClientOptions, Outcome, Report, Retry, SendOptions, SendSource, ServerAddress, transfer,
-};
-use crate::connection::over_tcp::TransportChoice;
+use super::{slow, system};
 use crate::credentials::identity::Identity;
-use crate::defaults::default_controller;
 use crate::scratch_directory::ScratchDirectory;
 use crate::server::users::{Rights, User, Users};
 use crate::server::{Limits, ServeOptions, Server};
@@ -17,28 +13,32 @@ use crate::storage::world::disk::{Disk, Order};
 use crate::storage::world::random::Random;
 use crate::token::Token;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, sleep_until};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_net::{Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration as Span, Probability, Rate};
 
 /// The host of the server; those of the clients follow.
 pub(super) const SERVER: Host = 0;
-const PORT: u16 = 4433;
+pub(super) const PORT: u16 = 4433;
 /// Users, among whom the clients are divided. Each has a directory.
-const USERS: usize = 2;
+pub(super) const USERS: usize = 2;
 /// Transfers at once; the others wait in the queue.
 const PLACES: usize = 2;
-/// How often something may happen.
-const TICK: Duration = Duration::from_millis(50);
+/// How often the world is looked at.
+const TICK: Duration = Duration::from_millis(250);
+/// Time between two events, on average; and of a busy server.
+const BETWEEN: Duration = Duration::from_secs(5);
+const BETWEEN_BUSY: Duration = Duration::from_secs(60);
 /// In a fair world all transfers end within this time.
 const FAIR: Duration = Duration::from_secs(900);
 /// The world is unfair for at most this time.
@@ -59,17 +59,20 @@ pub(super) enum Event {
     Move,
     /// The links become other ones.
     Links,
+    /// The disk becomes slow, or fast.
+    Slow,
 }
 
 impl Event {
     /// All of them, and their names.
-    pub const ALL: [(Self, &str); 6] = [
+    pub const ALL: [(Self, &str); 7] = [
         (Self::KillServer, "kill-server"),
         (Self::Crash, "crash"),
         (Self::KillClient, "kill-client"),
         (Self::Outage, "outage"),
         (Self::Move, "move"),
         (Self::Links, "links"),
+        (Self::Slow, "slow"),
     ];
 }
 
@@ -78,8 +81,11 @@ impl Event {
 pub(super) struct Plan {
     pub seed: u64,
     pub clients: usize,
-    /// Files that each client sends.
+    /// What each client does at most: files and directories that it sends or gets.
     pub files: u64,
+    /// A busy server, for so many minutes: its clients pause between two jobs. 0: they do all that
+    /// they have to do at once.
+    pub minutes: u64,
     pub faults: Vec<Fault>,
     pub events: Vec<Event>,
 }
@@ -89,6 +95,8 @@ pub(super) struct Plan {
 pub(super) struct Tally {
     pub simulated: Duration,
     pub stored: u64,
+    /// Files that clients got.
+    pub got: u64,
     pub events: u64,
     pub faults: u64,
     pub calls: u64,
@@ -97,43 +105,22 @@ pub(super) struct Tally {
     pub digest: u64,
 }
 
-/// A content, and its size, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Content(u64, u64);
-
-impl Content {
-    fn data(self) -> Vec<u8> {
-        let mut data = vec![0; self.1 as usize];
-        Random::new(self.0).fill(&mut data);
-        data
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.simulated += other.simulated;
+        self.stored += other.stored;
+        self.got += other.got;
+        self.events += other.events;
+        self.faults += other.faults;
+        self.calls += other.calls;
+        self.datagrams += other.datagrams;
+        self.digest = self.digest.rotate_left(1) ^ other.digest;
     }
-}
-
-/// What may be at a path; `None` is nothing.
-#[derive(Debug)]
-struct Expected {
-    sure: Option<Content>,
-    later: BTreeSet<Content>,
-}
-
-/// What clients know, whatever happens to their processes.
-struct State {
-    random: Random,
-    expected: BTreeMap<String, Expected>,
-    /// Files that each client has stored, and the one that it is about to.
-    done: Vec<u64>,
-    current: Vec<Option<(String, Content)>>,
-    stored: u64,
-    /// The hashes of contents, and of which files one was seen last.
-    hashes: BTreeMap<Content, blake3::Hash>,
-    seen: BTreeMap<PathBuf, (Stamp, Content)>,
-    /// Something that must not be.
-    wrong: Option<String>,
 }
 
 /// What of a file changes when it is written: inode, length and the time of the last change. That
 /// has the ticks of the system's clock, in which a simulated world goes on for long.
-type Stamp = (u64, u64, i64, i64);
+pub(super) type Stamp = (u64, u64, i64, i64);
 
 struct Life {
     plan: Plan,
@@ -149,6 +136,7 @@ struct Life {
     clients: Vec<(Option<AbortHandle>, Instant)>,
     dark: Vec<(Host, Instant)>,
     state: Rc<RefCell<State>>,
+    next_event: Instant,
     events: u64,
 }
 
@@ -203,7 +191,7 @@ impl Life {
             disk: Disk::new(order, &directory),
             random: Random::new(plan.seed ^ 1 << 62),
             faults: plan.faults.clone(),
-            every: 20 + random.below(300),
+            every: (20 + random.below(300)) * if plan.minutes > 0 { 20 } else { 1 },
             next: VecDeque::new(),
             planted: None,
             flushes: 0,
@@ -214,16 +202,8 @@ impl Life {
         }));
         network::begin(plan.seed, 1 + plan.clients, link(&mut random));
         let now = Instant::now();
-        let state = State {
-            random: Random::new(plan.seed ^ 1 << 61),
-            expected: BTreeMap::new(),
-            done: vec![0; plan.clients],
-            current: vec![None; plan.clients],
-            stored: 0,
-            hashes: BTreeMap::new(),
-            seen: BTreeMap::new(),
-            wrong: None,
-        };
+        slow::begin(plan.seed ^ 1 << 59);
+        let state = State::new(plan.seed ^ 1 << 61, plan.clients);
         let mut life = Self {
             plan: plan.clone(),
             random,
@@ -239,6 +219,7 @@ impl Life {
             clients: (0..plan.clients).map(|_| (None, now)).collect(),
             dark: Vec::new(),
             state: Rc::new(RefCell::new(state)),
+            next_event: now,
             events: 0,
         };
         let lived = life.lives().await;
@@ -248,6 +229,7 @@ impl Life {
         lived.map(|()| Tally {
             simulated: now.elapsed(),
             stored: life.state.borrow().stored,
+            got: life.state.borrow().got,
             events: life.events,
             faults,
             calls,
@@ -268,20 +250,25 @@ impl Life {
     }
 
     async fn lives(&mut self) -> Result<(), String> {
-        let mut ticks = interval(TICK);
         let began = Instant::now();
-        while !self.all_done() && began.elapsed() < UNFAIR {
-            ticks.tick().await;
+        let unfair = match self.plan.minutes {
+            0 => UNFAIR,
+            minutes => Duration::from_secs(60 * minutes),
+        };
+        while !self.all_done() && began.elapsed() < unfair {
+            self.pass().await;
             self.step(true)?;
         }
         // The world is fair again: every transfer ends.
+        self.state.borrow_mut().closing = true;
         calls::with(|world| world.faults.clear());
+        slow::set(Duration::ZERO);
         self.dark
             .drain(..)
             .for_each(|(host, _)| network::set_dark(host, false));
         let began = Instant::now();
         while !self.all_done() {
-            ticks.tick().await;
+            self.pass().await;
             self.step(false)?;
             if began.elapsed() > FAIR {
                 let state = self.state.borrow();
@@ -295,9 +282,17 @@ impl Life {
         self.check("after the last crash", true)
     }
 
+    /// Lets time pass until something may happen.
+    async fn pass(&self) {
+        let now = Instant::now();
+        let tick = now + TICK;
+        let event = Some(self.next_event).filter(|event| *event > now);
+        sleep_until(event.map_or(tick, |event| tick.min(event))).await;
+    }
+
     fn all_done(&self) -> bool {
         let state = self.state.borrow();
-        state.done.iter().all(|done| *done >= self.plan.files)
+        (0..self.plan.clients).all(|client| !state.goes_on(client, self.plan.files))
     }
 
     fn directory(&self) -> PathBuf {
@@ -321,7 +316,7 @@ impl Life {
         for client in 0..self.plan.clients {
             let (running, starts) = &self.clients[client];
             let over = running.as_ref().is_none_or(AbortHandle::is_finished);
-            let more = self.state.borrow().done[client] < self.plan.files;
+            let more = self.state.borrow().goes_on(client, self.plan.files);
             if over && more && now >= *starts {
                 self.start_client(client);
             }
@@ -331,13 +326,22 @@ impl Life {
         self.dark = dark;
         lit.iter()
             .for_each(|(host, _)| network::set_dark(*host, false));
-        if unfair && self.random.once_in(100) && !self.plan.events.is_empty() {
+        if unfair && now >= self.next_event && !self.plan.events.is_empty() {
             self.events += 1;
+            let between = match self.plan.minutes {
+                0 => BETWEEN,
+                _ => BETWEEN_BUSY,
+            };
+            let wait = self.random.below(2 * between.as_micros() as u64);
+            self.next_event = now + Duration::from_micros(wait);
             let event = *self.random.one_of(&self.plan.events);
             self.happen(event)?;
             self.check(&format!("after {event:?}"), true)?;
         }
-        if self.random.once_in(20) {
+        if self
+            .random
+            .once_in(if self.plan.minutes > 0 { 120 } else { 4 })
+        {
             self.check("at some time", false)?;
         }
         match self.state.borrow_mut().wrong.take() {
@@ -376,6 +380,10 @@ impl Life {
             }
             Event::Move => network::move_host(1 + client),
             Event::Links => network::set_links(link(&mut self.random)),
+            Event::Slow => {
+                let most = *self.random.one_of(&[0, 0, 30, 300, 3_000]);
+                slow::set(Duration::from_millis(most));
+            }
         }
         Ok(())
     }
@@ -412,20 +420,22 @@ impl Life {
     }
 
     fn user(&self, number: usize) -> User {
-        let write = Rights {
+        let rights = Rights {
+            read: true,
             write: true,
-            ..Rights::default()
+            remove: false,
         };
         User {
             name: format!("user-{number}"),
             directory: format!("u{number}").into(),
-            ..User::owner(&self.tokens[number], write, Priority::HIGHEST)
+            ..User::owner(&self.tokens[number], rights, Priority::HIGHEST)
         }
     }
 
     fn kill_server(&mut self) {
         // Nothing that it has begun goes on.
         calls::with(|world| world.dead = true);
+        slow::end_all();
         network::kill(SERVER);
         if let Some(server) = self.server.take() {
             server.abort();
@@ -447,6 +457,7 @@ impl Life {
         let work = Client {
             number: client,
             files: self.plan.files,
+            busy: self.plan.minutes > 0,
             folder: self.scratch.subdirectory(&format!("client-{client}")),
             identity: (
                 self.tokens[client % USERS].clone(),
@@ -462,33 +473,29 @@ impl Life {
     fn check(&self, when: &str, all: bool) -> Result<(), String> {
         let state = &mut *self.state.borrow_mut();
         let directory = self.directory();
-        for (path, expected) in &state.expected {
-            let mut possible = expected.sure.iter().chain(&expected.later);
+        for (path, expected) in &mut state.expected {
             let whole = directory.join(path);
             let stamp = match std::fs::metadata(&whole) {
                 Ok(m) => (m.ino(), m.len(), m.ctime(), m.ctime_nsec()),
                 Err(_) if expected.sure.is_none() => continue,
                 Err(error) => return Err(format!("{when}: `{path}`: {error}; {expected:?}")),
             };
-            let seen = state
-                .seen
-                .get(&whole)
-                .filter(|(then, _)| !all && *then == stamp);
-            let found = match seen {
-                Some((_, content)) => possible.find(|c| *c == content),
+            let seen = expected.seen.filter(|(then, _)| !all && *then == stamp);
+            let hash = match seen {
+                Some((_, hash)) => hash,
                 None => {
                     let found = std::fs::read(&whole).map_err(|e| format!("`{path}`: {e}"))?;
-                    let hash = blake3::hash(&found);
-                    possible.find(|c| c.1 == stamp.1 && state.hashes.get(c) == Some(&hash))
+                    blake3::hash(&found)
                 }
             };
-            let Some(content) = found else {
+            let is_one = |c: &Content| c.1 == stamp.1 && state.hashes.get(c) == Some(&hash);
+            if !expected.possible().any(is_one) {
                 let length = stamp.1;
                 return Err(format!(
                     "{when}: `{path}` has {length} bytes that nobody stored: {expected:?}"
                 ));
-            };
-            state.seen.insert(whole, (stamp, *content));
+            }
+            expected.seen = Some((stamp, hash));
         }
         visible(&directory, "", &state.expected).map_err(|e| format!("{when}: {e}"))
     }
@@ -513,114 +520,4 @@ fn visible(
         }
     }
     Ok(())
-}
-
-/// A client's process.
-struct Client {
-    number: usize,
-    files: u64,
-    folder: PathBuf,
-    identity: (Token, crate::fingerprint::Fingerprint),
-    state: Rc<RefCell<State>>,
-}
-
-impl Client {
-    async fn run(self) {
-        while self.state.borrow().done[self.number] < self.files {
-            let (path, content) = self.next();
-            let source = self.folder.join("source");
-            if let Err(error) = write(&source, content) {
-                self.state.borrow_mut().wrong = Some(error.to_string());
-                return;
-            }
-            let new = self.expect(&path).insert(content);
-            let report = transfer(self.options(&path, source), |_| (), pending()).await;
-            if !self.ended(&path, content, new, &report) {
-                // Its user tries again.
-                sleep(Duration::from_secs(1)).await;
-            }
-        }
-    }
-
-    /// What a transfer says counts from now on. Returns whether the file is stored.
-    fn ended(&self, path: &str, content: Content, new: bool, report: &Report) -> bool {
-        let mut state = self.state.borrow_mut();
-        let Some(expected) = state.expected.get_mut(path) else {
-            return false;
-        };
-        match (&report.outcome, &report.result) {
-            (Outcome::Stored, _) => {
-                *expected = Expected {
-                    sure: Some(content),
-                    later: BTreeSet::new(),
-                };
-                state.stored += 1;
-                state.done[self.number] += 1;
-                state.current[self.number] = None;
-                return true;
-            }
-            (Outcome::NotStored, Err(_)) if new => drop(expected.later.remove(&content)),
-            (_, Err(_)) => {}
-            (_, Ok(_)) => state.wrong = Some("a transfer ends without a word".to_owned()),
-        }
-        false
-    }
-
-    /// What to send: what a process before this one had begun, or something new.
-    fn next(&self) -> (String, Content) {
-        let mut state = self.state.borrow_mut();
-        if let Some(current) = &state.current[self.number] {
-            return current.clone();
-        }
-        let number = self.number;
-        let path = *state.random.one_of(&["a", "b", "d/a"]);
-        let most = *state.random.one_of(&[1, 5_000, 300_000, 3_000_000]);
-        let content = Content(state.random.below(u64::MAX), state.random.below(most));
-        let hash = blake3::hash(&content.data());
-        state.hashes.insert(content, hash);
-        let next = (format!("u{}/{number}/{path}", number % USERS), content);
-        state.current[number] = Some(next.clone());
-        next
-    }
-
-    fn expect(&self, path: &str) -> std::cell::RefMut<'_, BTreeSet<Content>> {
-        std::cell::RefMut::map(self.state.borrow_mut(), |state| {
-            let expected = state.expected.entry(path.to_owned());
-            let nothing = || Expected {
-                sure: None,
-                later: BTreeSet::new(),
-            };
-            &mut expected.or_insert_with(nothing).later
-        })
-    }
-
-    fn options(&self, path: &str, source: PathBuf) -> SendOptions {
-        let server = ServerAddress {
-            host: network::address_of(SERVER).to_string(),
-            port: PORT,
-        };
-        let (token, fingerprint) = self.identity.clone();
-        let client = ClientOptions {
-            fingerprint: Some(fingerprint),
-            transport: TransportChoice::Quic,
-            retry: Some(Retry {
-                limit: None,
-                from_start: true,
-            }),
-            ..ClientOptions::new(server, token, default_controller())
-        };
-        // The path below the user's directory.
-        let name = path.split_once('/').map(|(_, below)| below.to_owned());
-        SendOptions {
-            name,
-            ..SendOptions::new(client, SendSource::File(source))
-        }
-    }
-}
-
-/// Writes a source, which is old.
-fn write(path: &Path, content: Content) -> std::io::Result<()> {
-    std::fs::write(path, content.data())?;
-    let file = std::fs::File::options().write(true).open(path)?;
-    file.set_modified(UNIX_EPOCH + Duration::from_secs(content.0 % 1_000_000_000))
 }

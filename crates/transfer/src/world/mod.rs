@@ -5,16 +5,21 @@
 //! |---|---|
 //! | `network` | hosts, the links between them, and addresses that change |
 //! | `system` | randomness and the time of day |
-//! | `life` | a life: clients that send files, what happens to them, and what must hold |
+//! | `slow` | a disk that is slow |
+//! | `client` | what a client does, and what it knows |
+//! | `life` | a life: what happens to a server and its clients, and what must hold |
 //! | `tests` | many lives; a failing one is made shorter |
 //!
-//! The code under test is the code that ships: clients send as the command does, the server's whole
-//! code serves them. One thread runs all of it by tokio's virtual time. Endpoints have no sockets
+//! The code under test is the code that ships: clients send and get files, directories and standard
+//! input as the command does, the server's whole code serves them. One thread runs all of it by
+//! tokio's virtual time. Endpoints have no sockets
 //! ([`Endpoint::simulated`](whimbrel_quic::endpoint::Endpoint::simulated)), and blocking work is
-//! done at once. The disk is that of the storage's own world. A seed gives the same life again,
+//! done in the same thread. The disk of the server is that of the storage's own world. A seed gives the same life again,
 //! down to each bit on the network.
 
+mod client;
 mod life;
 pub(crate) mod network;
+pub(crate) mod slow;
 mod system;
 mod tests;

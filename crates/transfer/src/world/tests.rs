@@ -2,18 +2,28 @@
 
 use super::life::{Event, Plan, Tally, live};
 use crate::storage::world::calls::Fault;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Lives in a test, clients of each, and files of each client.
+/// Lives in a test, clients of each, and what each client does.
 const LIVES: u64 = 3;
 const CLIENTS: usize = 3;
 const FILES: u64 = 4;
+/// Lives of a busy server: lives in a test, clients of each, and minutes.
+const BUSY_LIVES: u64 = 1;
+const BUSY_CLIENTS: usize = 20;
+const BUSY_MINUTES: u64 = 60;
+const BUSY_MINUTES_IN_A_TEST: u64 = 5;
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn plan(seed: u64) -> Plan {
+fn plan(seed: u64, busy: bool) -> Plan {
     let on = variable("WORLD_FAULTS");
     let is_on = |name: &str| {
         on.as_ref()
@@ -22,10 +32,16 @@ fn plan(seed: u64) -> Plan {
     let number = |name: &str, usual: u64| {
         variable(name).map_or(usual, |text| text.parse().expect("a number"))
     };
+    let (clients, files, minutes) = match (busy, variable("WORLD_SEEDS")) {
+        (false, _) => (CLIENTS, FILES, 0),
+        (true, Some(_)) => (BUSY_CLIENTS, u64::MAX, BUSY_MINUTES),
+        (true, None) => (BUSY_CLIENTS, u64::MAX, BUSY_MINUTES_IN_A_TEST),
+    };
     Plan {
         seed,
-        clients: number("WORLD_CLIENTS", CLIENTS as u64) as usize,
-        files: number("WORLD_FILES", FILES),
+        clients: number("WORLD_CLIENTS", clients as u64) as usize,
+        files: number("WORLD_FILES", files),
+        minutes: number("WORLD_MINUTES", minutes),
         faults: Fault::ALL
             .iter()
             .filter(|(_, name)| is_on(name))
@@ -49,9 +65,15 @@ fn shrink(mut plan: Plan, mut why: String) -> (Plan, String) {
                 ..plan.clone()
             });
         }
-        if plan.files > 1 {
+        if plan.files > 1 && plan.minutes == 0 {
             smaller.push(Plan {
                 files: plan.files / 2,
+                ..plan.clone()
+            });
+        }
+        if plan.minutes > 1 {
+            smaller.push(Plan {
+                minutes: plan.minutes / 2,
                 ..plan.clone()
             });
         }
@@ -90,57 +112,94 @@ fn command(plan: &Plan) -> String {
         on.push("none");
     }
     let (seed, clients, files) = (plan.seed, plan.clients, plan.files);
+    let (lives, length) = match plan.minutes {
+        0 => ("whole", format!("FILES={files}")),
+        minutes => ("busy", format!("MINUTES={minutes}")),
+    };
     format!(
-        "make world LIVES=whole SEEDS={seed}..{} CLIENTS={clients} FILES={files} FAULTS={}",
+        "make world LIVES={lives} SEEDS={seed}..{} CLIENTS={clients} {length} FAULTS={}",
         seed + 1,
         on.join(",")
     )
 }
 
-#[test]
-fn whole_lives_end_well() {
-    if variable("WORLD_LIVES").is_some_and(|lives| lives != "whole") {
+/// Lives these lives, several at once. Returns what has happened in each, up to the first that
+/// failed.
+fn all(seeds: Range<u64>, busy: bool) -> BTreeMap<u64, Result<Tally, String>> {
+    let next = AtomicU64::new(seeds.start);
+    let lived = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let tally = live(&plan(seed, busy));
+            if tally.is_err() {
+                next.fetch_max(seeds.end, Ordering::Relaxed);
+            }
+            lived.lock().expect("no panic").insert(seed, tally);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    lived.into_inner().expect("no panic")
+}
+
+/// Lives all lives, unless others are wanted.
+fn end_well(name: &str, usual: u64) {
+    if variable("WORLD_LIVES").is_some_and(|lives| lives != name) {
         return;
     }
+    let busy = name == "busy";
     let seeds = match variable("WORLD_SEEDS") {
         Some(text) => crate::storage::world::seeds_of(&text),
-        None => 0..LIVES,
+        None => 0..usual,
     };
     let started = Instant::now();
-    let (mut all, mut lives) = (Tally::default(), 0);
-    for seed in seeds {
-        let plan = plan(seed);
-        match live(&plan) {
-            Ok(tally) => {
-                lives += 1;
-                all.simulated += tally.simulated;
-                all.stored += tally.stored;
-                all.events += tally.events;
-                all.faults += tally.faults;
-                all.calls += tally.calls;
-                all.datagrams += tally.datagrams;
-                all.digest = all.digest.rotate_left(1) ^ tally.digest;
-            }
-            Err(why) => {
-                println!("seed {seed}: {why}");
-                let (plan, why) = shrink(plan, why);
-                panic!("{why}\n{}", command(&plan));
-            }
-        }
+    let (mut all_of_them, mut lives) = (Tally::default(), 0);
+    for (seed, tally) in all(seeds, busy) {
+        let tally = tally.unwrap_or_else(|why| {
+            println!("seed {seed}: {why}");
+            let (plan, why) = shrink(plan(seed, busy), why);
+            panic!("{why}\n{}", command(&plan));
+        });
+        lives += 1;
+        all_of_them += tally;
     }
-    let took = started.elapsed().max(Duration::from_millis(1));
+    let took = started
+        .elapsed()
+        .max(Duration::from_millis(1))
+        .as_secs_f64();
+    let simulated = all_of_them.simulated.as_secs_f64();
     println!(
-        "{lives} whole lives in {:.1} s, {:.0} s simulated in each second: {} files stored, {} \
-         events, {} faults in {} calls, {} datagrams with the digest {:016x}",
-        took.as_secs_f64(),
-        all.simulated.as_secs_f64() / took.as_secs_f64(),
-        all.stored,
-        all.events,
-        all.faults,
-        all.calls,
-        all.datagrams,
-        all.digest
+        "{lives} {name} lives in {took:.1} s: {:.2} days simulated, {:.3} days in a minute; {} \
+         files stored, {} got, {} events, {} faults in {} calls, {} datagrams with the digest \
+         {:016x}",
+        simulated / 86_400.0,
+        simulated / 86_400.0 / (took / 60.0),
+        all_of_them.stored,
+        all_of_them.got,
+        all_of_them.events,
+        all_of_them.faults,
+        all_of_them.calls,
+        all_of_them.datagrams,
+        all_of_them.digest
     );
+}
+
+#[test]
+fn whole_lives_end_well() {
+    end_well("whole", LIVES);
+}
+
+#[test]
+fn a_busy_server_serves_well() {
+    end_well("busy", BUSY_LIVES);
 }
 
 #[test]
@@ -148,7 +207,7 @@ fn a_seed_gives_the_same_life_again() {
     let plan = Plan {
         clients: 2,
         files: 2,
-        ..plan(1)
+        ..plan(1, false)
     };
     let digest = |plan: &Plan| live(plan).map(|tally| (tally.datagrams, tally.digest));
     let first = digest(&plan);

@@ -8,6 +8,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::net::SocketAddr;
 use tokio::time::timeout;
+use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::wire::{
     ChunkHeader, Finish, Kind, Message, Metadata, Put, Refusal, VERSION,
 };
@@ -449,4 +450,40 @@ fn hashing_ends(client_leaves: bool) {
     drop(runtime);
     let took = stopped.elapsed();
     assert!(took < std::time::Duration::from_secs(3), "{took:?}");
+}
+
+/// The same for a client that gets a file without data.
+#[tokio::test]
+async fn hashing_for_a_reader_ends_when_it_leaves() {
+    let scratch = ScratchDirectory::new();
+    let rights = Rights {
+        read: true,
+        ..Rights::default()
+    };
+    let mut service = Service::with_rights(&scratch, rights);
+    // It takes no space, and minutes to hash.
+    let large = std::fs::File::create(service.directory.join("large")).expect("created");
+    large.set_len(1 << 40).expect("set");
+    let raw = RawClient::connect(&service).await;
+    let path = b"large".to_vec();
+    let (mut send, mut receive) = raw.send_message(&Message::Get { path }).await;
+    let Message::Put(_) = read_message(&mut receive).await else {
+        panic!("no file")
+    };
+    let (transfer, have) = (1, Vec::new());
+    let accepted = Message::Accepted { transfer, have };
+    send.write_all(&accepted.encode()).await.expect("written");
+    // When the server answers this, it has read that.
+    let list = Message::List {
+        path: Vec::new(),
+        recursive: false,
+    };
+    let (_send, mut receive) = raw.send_message(&list).await;
+    let Message::Entries { .. } = read_message(&mut receive).await else {
+        panic!("no listing")
+    };
+    raw.connection.close(VarInt::from_u32(0), b"");
+    let event = service.event().await;
+    assert!(matches!(event, Event::Failed { .. }), "{event:?}");
+    service.stop().await;
 }

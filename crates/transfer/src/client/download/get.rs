@@ -5,6 +5,7 @@
 
 use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};
+use crate::blocking::blocking;
 use crate::cancel::Cancel;
 use crate::client::attempts::{Attempts, Task};
 use crate::client::filter::Filter;
@@ -24,6 +25,7 @@ use crate::file_receiver::Receiver;
 use crate::file_sender::{Pace, SMALL};
 use crate::path::{RemotePath, printable};
 use crate::storage::{Directories, Listed, Lock, Storage, StorageOptions, busy};
+use crate::turns::Turns;
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
@@ -34,7 +36,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Rate;
 
@@ -263,30 +264,28 @@ impl Task for Get {
 
 impl Get {
     async fn all(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
-        let mut items = match self.items.take() {
-            Some(items) => items,
-            None => self.find(session).await?,
-        };
+        // What is done stays known when the connection is lost.
+        if self.items.is_none() {
+            self.items = Some(self.find(session).await?);
+        }
+        let items = self.items.as_deref().unwrap_or_default();
         let sizes = items.iter().map(|item| item.size).sum();
         self.counts.size.store(sizes, Ordering::Relaxed);
         let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
         self.counts.news.files(files.count() as u64);
-        let result = self.files(session, routes, &mut items).await;
-        let result = match result {
-            Ok(()) if self.options.dry_run => self.mirror(&items).await,
-            Ok(()) => match self.others(&mut items).await {
-                Ok(()) => self.mirror(&items).await,
-                error => error,
-            },
-            error => error,
-        };
-        self.items = Some(items);
-        result
+        self.files(session, routes).await?;
+        if !self.options.dry_run {
+            self.others().await?;
+        }
+        self.mirror().await
     }
 
     /// Asks the server what is at the paths.
     async fn find(&mut self, session: &ClientSession) -> Result<Vec<Item>, Error> {
         let mut items = Vec::new();
+        // An attempt that did not come to the end may have found some.
+        self.failures.clear();
+        self.roots.clear();
         for path in self.options.paths.clone() {
             let Listing {
                 entries: found,
@@ -372,7 +371,7 @@ impl Get {
     }
 
     /// Removes here what the server's directories do not have, if that is wanted.
-    async fn mirror(&mut self, items: &[Item]) -> Result<(), Error> {
+    async fn mirror(&mut self) -> Result<(), Error> {
         let Some(options) = self.options.delete else {
             return Ok(());
         };
@@ -383,25 +382,27 @@ impl Get {
             );
             return Err(Error::NothingRemoved(text));
         }
+        let items = self.items.as_deref().unwrap_or_default();
         let present = items.iter().map(|item| item.local.as_bytes().to_vec());
-        let (present, roots) = (present.collect(), std::mem::take(&mut self.roots));
+        let (present, roots) = (present.collect(), self.roots.clone());
         let (storage, filter) = (self.storage.clone(), self.options.filter.clone());
         let (dry_run, counts) = (self.options.dry_run, Arc::clone(&self.counts));
-        let mirroring = spawn_blocking(move || {
+        let mirroring = blocking(move || {
             let mut mirror = Mirror::new(options, &filter, &present);
             for root in &roots {
                 let mut listing = Listing::default();
-                let listed = storage.list(root.as_ref(), true, &mut |found| {
-                    match found {
-                        Listed::Entry(entry) => listing.entries.push(entry),
-                        Listed::Unread(unread) => listing.unread.push(unread),
-                    }
-                    true
-                });
-                match listed {
+                match storage.lister(root.as_ref(), true) {
                     // A dry run has not created it.
                     Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
-                    listed => listed.map_err(Error::here)?,
+                    Err(error) => return Err(error.here()),
+                    Ok(mut lister) => {
+                        while let Some(found) = lister.next().map_err(Error::here)? {
+                            match found {
+                                Listed::Entry(entry) => listing.entries.push(entry),
+                                Listed::Unread(unread) => listing.unread.push(unread),
+                            }
+                        }
+                    }
                 }
                 mirror.add(root.as_ref(), &listing)?;
             }
@@ -421,7 +422,7 @@ impl Get {
             }
             Ok::<_, Error>((removed, failures))
         });
-        let (removed, mut failures) = mirroring.await.map_err(|_| Error::Stopped)??;
+        let (removed, mut failures) = mirroring.await?;
         self.removed = removed.len() as u64;
         self.failures.append(&mut failures);
         if dry_run {
@@ -431,12 +432,8 @@ impl Get {
     }
 
     /// Gets all files, several at once.
-    async fn files(
-        &mut self,
-        session: &ClientSession,
-        routes: &Routes,
-        items: &mut [Item],
-    ) -> Result<(), Error> {
+    async fn files(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
+        let items = self.items.as_deref_mut().unwrap_or_default();
         let mut directories = Directories::new();
         let mut waiting = Vec::new();
         // What the files take beside those that they replace, bytes.
@@ -475,8 +472,8 @@ impl Get {
         }
         if waiting.len() < items.len() {
             let storage = self.storage.clone();
-            let flushed = spawn_blocking(move || storage.flush()).await;
-            flushed.map_err(|_| Error::Stopped)?.map_err(Error::here)?;
+            let flushed = blocking(move || storage.flush()).await;
+            flushed.map_err(Error::here)?;
         }
         // One small file alone is as fast on its own.
         let is_small = |(_, item): &(usize, Item)| item.size <= SMALL;
@@ -493,7 +490,6 @@ impl Get {
             )
         };
         let mut running = FuturesUnordered::new();
-        let mut failures = Vec::new();
         let (got, mut packed) = mpsc::unbounded_channel();
         let packs = get_small(
             session,
@@ -507,7 +503,7 @@ impl Get {
         );
         tokio::pin!(packs);
         let mut packs_end = false;
-        let result = loop {
+        loop {
             while running.len() < AT_ONCE
                 && let Some(next) = waiting.pop()
             {
@@ -528,41 +524,39 @@ impl Get {
                     packs_end = true;
                     match result {
                         Ok(()) => continue,
-                        Err(error) => break Err(error),
+                        Err(error) => return Err(error),
                     }
                 }
-                else => break Ok(()),
+                else => return Ok(()),
             };
             match result {
                 Ok(()) => {
                     items[number].done = true;
                     counts.news.stored(items[number].local.to_string());
                 }
-                Err(error) if concerns_all(&error) => break Err(error),
+                Err(error) if concerns_all(&error) => return Err(error),
                 Err(error) => {
                     items[number].done = true;
-                    failures.push((items[number].local.to_string(), error.to_string()));
+                    let failure = (items[number].local.to_string(), error.to_string());
+                    self.failures.push(failure);
                 }
             }
-        };
-        drop(running);
-        self.failures.append(&mut failures);
-        result
+        }
     }
 
     /// Creates directories and links; a directory's time is set when its files are there.
-    async fn others(&mut self, items: &mut [Item]) -> Result<(), Error> {
+    async fn others(&mut self) -> Result<(), Error> {
+        let items = self.items.iter().flatten();
         let others: Vec<Item> = items
-            .iter()
             .rev()
-            .filter(|item| matches!(item.metadata.kind, Kind::Directory | Kind::Link))
+            .filter(|item| !item.done && is_other(item))
             .cloned()
             .collect();
         if others.is_empty() {
             return Ok(());
         }
         let storage = self.storage.clone();
-        let created = spawn_blocking(move || {
+        let created = blocking(move || {
             let stage = storage.stage().map_err(Error::here)?;
             let mut failures = Vec::new();
             for item in others {
@@ -578,10 +572,19 @@ impl Get {
             }
             Ok::<_, Error>(failures)
         });
-        let mut failures = created.await.map_err(|_| Error::Stopped)??;
+        let mut failures = created.await?;
         self.failures.append(&mut failures);
+        let items = self.items.iter_mut().flatten();
+        items
+            .filter(|item| is_other(item))
+            .for_each(|item| item.done = true);
         Ok(())
     }
+}
+
+/// Whether it is created when all files are there.
+fn is_other(item: &Item) -> bool {
+    matches!(item.metadata.kind, Kind::Directory | Kind::Link)
 }
 
 /// Whether an error of one file ends the whole transfer.
@@ -669,8 +672,8 @@ async fn exchange(
             };
             let (storage, local, cancel) = (storage.clone(), item.local.clone(), Cancel::default());
             let _end = cancel.on_drop();
-            let comparing = spawn_blocking(move || storage.has(&local, size, finish.hash, &cancel));
-            let compared = comparing.await.map_err(|_| Error::Stopped)?;
+            let comparing = move || storage.has(&local, size, finish.hash, &cancel);
+            let compared = session.turns.hash(comparing).await;
             if compared.map_err(Error::here)? {
                 counts.resumed.fetch_add(size, Ordering::Relaxed);
                 return confirm(send, size, finish.hash).await;
@@ -681,11 +684,12 @@ async fn exchange(
         }
     }
     let paced = (pace, item);
-    receive_file(routes, storage, counts, paced, (put, size), send, receive).await
+    let shared = (routes, &session.turns);
+    receive_file(shared, storage, counts, paced, (put, size), send, receive).await
 }
 
 async fn receive_file(
-    routes: &Routes,
+    (routes, turns): (&Routes, &Turns),
     storage: &Storage,
     counts: &Arc<Counts>,
     (pace, item): (Option<&Arc<Pace>>, &Item),
@@ -714,6 +718,7 @@ async fn receive_file(
     framing::write(send, &accepted).await?;
     let receiver = Receiver {
         partial: Arc::clone(&partial),
+        turns: turns.clone(),
         size: Some(size),
         max_size: size,
         received: Arc::default(),
@@ -743,11 +748,8 @@ async fn receive_file(
         .resumed
         .fetch_add(size.saturating_sub(counted), Ordering::Relaxed);
     let local = item.local.clone();
-    let stored = spawn_blocking(move || partial.store(&local, &put.metadata));
-    stored
-        .await
-        .map_err(|_| Error::Stopped)?
-        .map_err(Error::here)?;
+    let stored = blocking(move || partial.store(&local, &put.metadata));
+    stored.await.map_err(Error::here)?;
     confirm(send, result.size, result.hash).await
 }
 

@@ -1,6 +1,7 @@
 //! Gets many small files in packs: without a round trip for each.
 
 use super::item::{Counts, Item, STALL};
+use crate::blocking::blocking;
 use crate::client::session::ClientSession;
 use crate::connection::framing::Control;
 use crate::connection::routes::{ChunkStream, Routes};
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::Kept;
 
@@ -78,17 +79,12 @@ pub(super) async fn get_small(
         .collect();
     let (index, locals) = (Arc::new(index), Arc::new(items));
     let stage_in = storage.clone();
-    let stage = spawn_blocking(move || stage_in.stage());
-    let stage = Arc::new(
-        stage
-            .await
-            .map_err(|_| Error::Stopped)?
-            .map_err(Error::here)?,
-    );
+    let stage = blocking(move || stage_in.stage()).await;
+    let stage = Arc::new(stage.map_err(Error::here)?);
     let (written, to_commit) = mpsc::channel(WRITTEN);
     let (committed, mut finished) = mpsc::channel(WRITTEN);
-    let committing = Arc::clone(&stage);
-    let committer = spawn_blocking(move || commit(&committing, to_commit, &committed));
+    // What is written gets its names also if the connection is lost.
+    let committer = tokio::spawn(commit(Arc::clone(&stage), to_commit, committed));
     let mut open = vec![true; locals.len()];
     let mut finish: Option<Finish> = None;
     let mut stored_packs = 0;
@@ -112,12 +108,12 @@ pub(super) async fn get_small(
                 tasks.spawn(async move {
                     let (pack, kept) = receive_pack(stream, pace.as_deref()).await?;
                     let _writer = writers.acquire().await;
-                    let work = spawn_blocking(move || {
+                    let work = blocking(move || {
                         let written = write(&storage, &stage, pack, &index, &items, &counts);
                         drop(kept);
                         written
                     });
-                    let result = work.await.map_err(|_| Error::Stopped)??;
+                    let result = work.await?;
                     written.send(result).await.map_err(|_| Error::Stopped)
                 });
             }
@@ -223,40 +219,50 @@ fn write(
     Ok(Written { files, failures })
 }
 
+/// Files by their number, and what became of them.
+type Named = Vec<(usize, Result<(), Error>)>;
+
 /// Gives all files that are written their names, as many at once as there are.
-fn commit(
-    stage: &Stage,
+async fn commit(
+    stage: Arc<Stage>,
     mut written: mpsc::Receiver<Written>,
-    done: &mpsc::Sender<Vec<(usize, Result<(), Error>)>>,
+    done: mpsc::Sender<Named>,
 ) {
-    while let Some(first) = written.blocking_recv() {
-        let mut batch = vec![first];
-        while let Ok(more) = written.try_recv() {
-            batch.push(more);
-        }
-        let files = batch.iter().flat_map(|pack| &pack.files);
-        let staged: Vec<&Staged> = files.filter_map(|(_, staged)| staged.as_ref()).collect();
-        let mut results = stage.commit(&staged).into_iter();
-        for pack in batch {
-            let mut all: Vec<_> = pack
-                .failures
-                .into_iter()
-                .map(|(n, e)| (n, Err(e)))
-                .collect();
-            for (n, staged) in pack.files {
-                let result = match staged {
-                    Some(_) => results
-                        .next()
-                        .unwrap_or(Err(Error::Stopped))
-                        .map_err(Error::here),
-                    // It was here with this content.
-                    None => Ok(()),
-                };
-                all.push((n, result));
-            }
-            if done.blocking_send(all).is_err() {
+    let mut batch = Vec::new();
+    while written.recv_many(&mut batch, WRITTEN).await > 0 {
+        let (stage, batch) = (Arc::clone(&stage), std::mem::take(&mut batch));
+        let Ok(packs) = blocking(move || Ok(name(&stage, batch))).await else {
+            return;
+        };
+        for all in packs {
+            if done.send(all).await.is_err() {
                 return;
             }
         }
     }
+}
+
+/// Gives the files of some packs their names.
+fn name(stage: &Stage, batch: Vec<Written>) -> Vec<Named> {
+    let files = batch.iter().flat_map(|pack| &pack.files);
+    let staged: Vec<&Staged> = files.filter_map(|(_, staged)| staged.as_ref()).collect();
+    let mut results = stage.commit(&staged).into_iter();
+    let mut packs = Vec::new();
+    for pack in batch {
+        let failures = pack.failures.into_iter();
+        let mut all: Named = failures.map(|(n, e)| (n, Err(e))).collect();
+        for (n, staged) in pack.files {
+            let result = match staged {
+                Some(_) => results
+                    .next()
+                    .unwrap_or(Err(Error::Stopped))
+                    .map_err(Error::here),
+                // It was here with this content.
+                None => Ok(()),
+            };
+            all.push((n, result));
+        }
+        packs.push(all);
+    }
+    packs
 }

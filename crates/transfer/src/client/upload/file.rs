@@ -325,6 +325,7 @@ impl Job {
         let (mut send, mut receive) = connection.open_bi().await.map_err(close::lost)?;
         let sending = Sending {
             connection,
+            turns: &session.turns,
             source,
             account: &self.account,
             pace: self.pace.as_deref(),

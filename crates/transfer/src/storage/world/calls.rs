@@ -1,11 +1,12 @@
 //! The calls that change the disk: as rustix and the standard library have them, but they fail as
-//! drawn, and the process may die in one. Without a world in the thread they are the real ones.
+//! drawn, and the process may die in one. Without a world in the thread they are the real ones, and
+//! they are for what is not on its disk.
 
 use super::disk::{Disk, Inode, Name, Node};
 use super::random::Random;
 use crate::storage::system::real;
 use rustix::fs as system;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps, fstat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps, fstat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::cell::RefCell;
@@ -13,6 +14,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::SystemTime;
+
+/// Clients of whole lives set no later times, seconds since 1970.
+const SET_BY_CLIENTS: i64 = 1_000_000_000;
 
 /// What may happen to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,6 +180,11 @@ fn node_of(file: impl AsFd) -> Option<Node> {
     with(|world| world.disk.node(inode(&stat)))?
 }
 
+/// Whether a file or directory is on the disk of this thread's world.
+fn is_on_disk(file: impl AsFd) -> bool {
+    with(|_| ()).is_some() && node_of(file).is_some()
+}
+
 fn name_in(directory: impl AsFd, name: &[u8]) -> Option<Name> {
     Some((node_of(directory)?, name.to_vec()))
 }
@@ -200,7 +210,7 @@ pub(crate) fn openat(
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
     let path = bytes(path)?;
-    if !flags.contains(OFlags::CREATE) {
+    if !flags.contains(OFlags::CREATE) || !is_on_disk(&at) {
         return system::openat(at, &path[..], flags, mode);
     }
     let found = statat(&at, &path[..], AtFlags::SYMLINK_NOFOLLOW);
@@ -224,6 +234,9 @@ pub(crate) fn openat(
 
 pub(crate) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> Result<(), Errno> {
     let path = bytes(path)?;
+    if !is_on_disk(&at) {
+        return system::mkdirat(&at, &path[..], mode);
+    }
     whole(&[Fault::Full, Fault::Kill])?;
     system::mkdirat(&at, &path[..], mode)?;
     if let (Some(name), Some(inode)) = (name_in(&at, &path), inode_at(&at, &path)) {
@@ -234,6 +247,9 @@ pub(crate) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> Result<(), E
 
 pub(crate) fn symlinkat(target: impl Arg, at: impl AsFd, path: impl Arg) -> Result<(), Errno> {
     let (target, path) = (bytes(target)?, bytes(path)?);
+    if !is_on_disk(&at) {
+        return system::symlinkat(&target[..], &at, &path[..]);
+    }
     whole(&[Fault::Full, Fault::Kill])?;
     system::symlinkat(&target[..], &at, &path[..])?;
     if let (Some(name), Some(inode)) = (name_in(&at, &path), inode_at(&at, &path)) {
@@ -250,6 +266,9 @@ pub(crate) fn linkat(
     flags: AtFlags,
 ) -> Result<(), Errno> {
     let (old, new) = (bytes(old)?, bytes(new)?);
+    if !is_on_disk(&to) {
+        return system::linkat(&from, &old[..], &to, &new[..], flags);
+    }
     whole(&[Fault::Full, Fault::Kill])?;
     system::linkat(&from, &old[..], &to, &new[..], flags)?;
     if let (Some(name), Some(node)) = (name_in(&to, &new), node_at(&from, &old)) {
@@ -274,12 +293,35 @@ pub(crate) fn renameat_with(
     new: impl Arg,
     flags: RenameFlags,
 ) -> Result<(), Errno> {
-    whole(&[Fault::Rename])?;
+    if is_on_disk(&to) {
+        whole(&[Fault::Rename])?;
+    }
     let flags = match is_planted(Planted::Replacing) {
         true => RenameFlags::empty(),
         false => flags,
     };
     rename(from, &bytes(old)?, to, &bytes(new)?, flags)
+}
+
+/// In a whole life everything that clients see follows from the seed: a file whose client has not
+/// set a time, such as standard input, has that of the life instead of the real file system's.
+fn date(at: impl AsFd, name: &[u8]) {
+    let found = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
+    let is_real = found.is_ok_and(|stat| stat.st_mtime > SET_BY_CLIENTS);
+    if !is_real || !crate::world::network::is_simulated() {
+        return;
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.unwrap_or_default();
+    let time = Timespec {
+        tv_sec: now.as_secs() as i64,
+        tv_nsec: now.subsec_nanos().into(),
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    system::utimensat(&at, name, &times, AtFlags::SYMLINK_NOFOLLOW).ok();
 }
 
 fn rename(
@@ -289,9 +331,13 @@ fn rename(
     new: &[u8],
     flags: RenameFlags,
 ) -> Result<(), Errno> {
+    if !is_on_disk(&to) {
+        return system::renameat_with(&from, old, &to, new, flags);
+    }
     whole(&[Fault::Full, Fault::Kill])?;
     let node = node_at(&from, old);
     system::renameat_with(&from, old, &to, new, flags)?;
+    date(&to, new);
     if let (Some(from), Some(to), Some(node)) = (name_in(&from, old), name_in(&to, new), node) {
         with(|world| world.disk.rename(from, to, node));
     }
@@ -300,6 +346,9 @@ fn rename(
 
 pub(crate) fn unlinkat(at: impl AsFd, path: impl Arg, flags: AtFlags) -> Result<(), Errno> {
     let path = bytes(path)?;
+    if !is_on_disk(&at) {
+        return system::unlinkat(&at, &path[..], flags);
+    }
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Removal) {
         return Ok(());
@@ -348,7 +397,7 @@ pub(crate) fn fsync(file: impl AsFd) -> Result<(), Errno> {
 }
 
 pub(crate) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
-    if node_of(&file).is_none() {
+    if !is_on_disk(&file) {
         return system::syncfs(file);
     }
     match fault(&[Fault::Flush, Fault::Kill])? {
@@ -372,6 +421,9 @@ pub(crate) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
 }
 
 pub(crate) fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
+    if !is_on_disk(&file) {
+        return system::fchmod(&file, mode);
+    }
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Mode) {
         return Ok(());
@@ -384,6 +436,9 @@ pub(crate) fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
 }
 
 pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
+    if !is_on_disk(&file) {
+        return system::futimens(&file, times);
+    }
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Time) {
         return Ok(());
@@ -397,6 +452,9 @@ pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno>
 }
 
 pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
+    if !is_on_disk(file) {
+        return real::set_len(file, size);
+    }
     whole(&[Fault::Full, Fault::Kill])?;
     if is_planted(Planted::Length) {
         return Ok(());
@@ -409,6 +467,9 @@ pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
 }
 
 pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> {
+    if !is_on_disk(file) {
+        return real::write_all_at(file, data, at);
+    }
     let fault = fault(&[Fault::Full, Fault::Write, Fault::Kill])?;
     // A part may be written.
     let part = match fault {
@@ -430,7 +491,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> 
 }
 
 pub(crate) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
-    if node_of(file).is_none() {
+    if !is_on_disk(file) {
         return real::write_all(file, data);
     }
     write_all_at(file, data, 0)

@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is written as a whole, bytes.
 const SECTOR: u64 = 512;
@@ -399,10 +399,10 @@ impl Disk {
                     file.write_all_at(&run.1, run.0)?;
                     file.set_len(bytes.length)?;
                     file.set_permissions(fs::Permissions::from_mode(bytes.mode))?;
-                    if let Some((seconds, nanoseconds)) = bytes.time {
-                        let since = Duration::new(seconds as u64, nanoseconds as u32);
-                        file.set_modified(UNIX_EPOCH + since)?;
-                    }
+                    let set = bytes.time.map(|(seconds, nanoseconds)| {
+                        UNIX_EPOCH + Duration::new(seconds as u64, nanoseconds as u32)
+                    });
+                    file.set_modified(set.unwrap_or_else(SystemTime::now))?;
                     made.insert(node, path.clone());
                 }
             }

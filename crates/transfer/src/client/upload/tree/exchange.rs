@@ -2,6 +2,7 @@
 
 use super::pack::{Packed, pack_all};
 use super::{Item, State, TreeJob};
+use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, hash_subtree};
 use crate::client::listing::{entries, remove_all};
 use crate::client::mirror::Mirror;
@@ -18,7 +19,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 use whimbrel_quic::endpoint::SendStream;
 
 /// Files in one question, at most.
@@ -225,8 +225,7 @@ impl TreeJob {
         };
         if self.options.checksum {
             let local = item.local.clone();
-            let hashed = spawn_blocking(move || hash(&local));
-            let (size, hash) = hashed.await.map_err(|_| Error::Stopped)??;
+            let (size, hash) = blocking(move || hash(&local)).await?;
             (file.size, file.hash) = (size, Some(*hash.as_bytes()));
         }
         Ok(file)
@@ -245,7 +244,7 @@ impl TreeJob {
         let items: Vec<_> = small.iter().map(|n| (*n, self.items[*n].clone())).collect();
         let attributes = self.options.attributes;
         let (read, mut to_send) = mpsc::channel(READ_AHEAD);
-        let reader = spawn_blocking(move || pack_all(&items, attributes, &read));
+        let mut reader = Task::start(pack_all(items, attributes, read));
         let (begun, mut on_the_way) = mpsc::unbounded_channel();
         let (account, pace) = (self.account.clone(), self.pace.clone());
         let first = *packs;
@@ -351,7 +350,7 @@ impl TreeJob {
             self.large.insert(number, job);
         }
         *packs = result?;
-        reader.await.map_err(|_| Error::Stopped)?
+        reader.end().await.ok_or(Error::Stopped)?
     }
 
     /// The transfer of a large file, begun or new.

@@ -15,6 +15,7 @@ mod pack;
 mod walk;
 
 use super::file::Job;
+use crate::blocking::blocking;
 use crate::client::attempts::{Attempts, Task};
 use crate::client::filter::Filter;
 use crate::client::mirror::DeleteOptions;
@@ -145,7 +146,7 @@ pub async fn send_tree(
     stop: impl Future<Output = ()>,
 ) -> TreeReport {
     let what = options.clone();
-    let walk = tokio::task::spawn_blocking(move || {
+    let walk = blocking(move || {
         Walk::new(
             &what.sources,
             what.directory.as_ref(),
@@ -153,8 +154,9 @@ pub async fn send_tree(
             what.links,
         )
     });
-    let walk = walk.await.map_err(|_| Error::Stopped).and_then(|walk| walk);
-    let job = walk.and_then(|walk| TreeJob::new(options.clone(), walk));
+    let job = walk
+        .await
+        .and_then(|walk| TreeJob::new(options.clone(), walk));
     let mut job = match job {
         Ok(job) => job,
         Err(error) => return TreeReport::of_error(error),

@@ -1,6 +1,7 @@
 //! Puts small files into packs.
 
 use super::walk::Item;
+use crate::blocking::blocking;
 use crate::error::Error;
 use crate::file_sender::{Pack, Packing, open_regular, read_small};
 use crate::path::printable;
@@ -14,17 +15,40 @@ pub(super) enum Packed {
     Failed(usize, String),
 }
 
-/// Reads files into packs. Blocks.
-pub(super) fn pack_all(
-    items: &[(usize, Item)],
+/// Reads files into packs.
+pub(super) async fn pack_all(
+    items: Vec<(usize, Item)>,
     attributes: bool,
-    to: &mpsc::Sender<Packed>,
+    to: mpsc::Sender<Packed>,
 ) -> Result<(), Error> {
     let mut packing = Packing::new();
-    let stopped = |_| Error::Stopped;
+    let mut items = items.into_iter();
+    loop {
+        let packed;
+        (packing, items, packed) = blocking(move || {
+            let packed = pack_some(&mut packing, &mut items, attributes);
+            Ok((packing, items, packed))
+        })
+        .await?;
+        let Some(packed) = packed else { break };
+        to.send(packed).await.map_err(|_| Error::Stopped)?;
+    }
+    if let Some(last) = packing.finish() {
+        let last = Packed::Pack(last);
+        to.send(last).await.map_err(|_| Error::Stopped)?;
+    }
+    Ok(())
+}
+
+/// Reads files until a pack is full or one cannot be read; `None` if all are read. Blocks.
+fn pack_some(
+    packing: &mut Packing<usize>,
+    items: &mut std::vec::IntoIter<(usize, Item)>,
+    attributes: bool,
+) -> Option<Packed> {
     for (number, item) in items {
-        let packed = match read(item, attributes) {
-            Ok(entry) => packing.add(*number, &entry).map(Packed::Pack),
+        let packed = match read(&item, attributes) {
+            Ok(entry) => packing.add(number, &entry).map(Packed::Pack),
             Err(error) => {
                 let shown = printable(item.local.as_os_str().as_bytes());
                 // The path stands in most errors already.
@@ -33,17 +57,14 @@ pub(super) fn pack_all(
                     .strip_prefix(&format!("{shown}: "))
                     .unwrap_or(&text)
                     .to_owned();
-                Some(Packed::Failed(*number, text))
+                Some(Packed::Failed(number, text))
             }
         };
-        if let Some(packed) = packed {
-            to.blocking_send(packed).map_err(stopped)?;
+        if packed.is_some() {
+            return packed;
         }
     }
-    if let Some(last) = packing.finish() {
-        to.blocking_send(Packed::Pack(last)).map_err(stopped)?;
-    }
-    Ok(())
+    None
 }
 
 fn read(item: &Item, attributes: bool) -> Result<PackEntry, Error> {

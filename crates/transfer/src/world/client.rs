@@ -1,0 +1,399 @@
+//! A client of a life: what it does, and what it knows.
+
+use super::life::{PORT, SERVER, Stamp, USERS};
+use super::network;
+use crate::client::{
+    ClientOptions, GetOptions, Outcome, Report, Retry, SendOptions, SendSource, ServerAddress,
+    TreeOptions, get, send_tree, transfer,
+};
+use crate::connection::over_tcp::TransportChoice;
+use crate::defaults::default_controller;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::path::RemotePath;
+use crate::storage::world::random::Random;
+use crate::token::Token;
+use crate::wire::Reason;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::future::pending;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, UNIX_EPOCH};
+use tokio::time::sleep;
+
+/// Files of a directory that is sent, at most.
+const FILES: u64 = 12;
+/// A busy client pauses for twice as long at most, before the next job.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// A content, and its size, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Content(pub u64, pub u64);
+
+impl Content {
+    fn data(self) -> Vec<u8> {
+        let mut data = vec![0; self.1 as usize];
+        Random::new(self.0).fill(&mut data);
+        data
+    }
+
+    /// Writes it to a file, which is old.
+    fn write(self, path: &Path) -> std::io::Result<()> {
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(path, self.data())?;
+        let file = fs::File::options().write(true).open(path)?;
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(self.0 % 1_000_000_000))
+    }
+}
+
+/// What may be at a path; `None` is nothing.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    pub sure: Option<Content>,
+    pub later: BTreeSet<Content>,
+    /// What was there when it was last looked at.
+    pub seen: Option<(Stamp, blake3::Hash)>,
+}
+
+impl Expected {
+    /// The content is stored, and nothing else is there any more.
+    fn stored(content: Content) -> Self {
+        Self {
+            sure: Some(content),
+            ..Self::default()
+        }
+    }
+
+    /// What may be there.
+    pub fn possible(&self) -> impl Iterator<Item = &Content> {
+        self.sure.iter().chain(&self.later)
+    }
+}
+
+/// What a client does.
+#[derive(Debug, Clone)]
+pub(super) enum Job {
+    /// It sends a file, or the same from its standard input.
+    File {
+        path: String,
+        content: Content,
+        stream: bool,
+    },
+    /// It sends a directory with these files.
+    Tree(Vec<(String, Content)>),
+    /// It gets all that it has stored.
+    Get,
+}
+
+/// What clients know, whatever happens to their processes.
+pub(super) struct State {
+    random: Random,
+    /// By path below the server's directory.
+    pub expected: BTreeMap<String, Expected>,
+    /// What each client has done, and what it is about to do.
+    done: Vec<u64>,
+    pub current: Vec<Option<Job>>,
+    /// Nobody begins anything any more.
+    pub closing: bool,
+    pub stored: u64,
+    /// Files that clients have got.
+    pub got: u64,
+    /// The hashes of contents.
+    pub hashes: BTreeMap<Content, blake3::Hash>,
+    /// Something that must not be.
+    pub wrong: Option<String>,
+}
+
+impl State {
+    pub fn new(seed: u64, clients: usize) -> Self {
+        Self {
+            random: Random::new(seed),
+            expected: BTreeMap::new(),
+            done: vec![0; clients],
+            current: vec![None; clients],
+            closing: false,
+            stored: 0,
+            got: 0,
+            hashes: BTreeMap::new(),
+            wrong: None,
+        }
+    }
+
+    /// Whether a client has something to do.
+    pub fn goes_on(&self, client: usize, most: u64) -> bool {
+        self.current[client].is_some() || !self.closing && self.done[client] < most
+    }
+
+    /// A new content, of at most so many bytes.
+    fn content(&mut self, most: u64) -> Content {
+        let content = Content(self.random.below(u64::MAX), self.random.below(most));
+        let hash = blake3::hash(&content.data());
+        self.hashes.insert(content, hash);
+        content
+    }
+
+    /// From now on this may be at a path. Returns whether that is new.
+    fn expect(&mut self, path: &str, content: Content) -> bool {
+        let expected = self.expected.entry(path.to_owned()).or_default();
+        expected.later.insert(content)
+    }
+
+    /// This is at a path for sure.
+    fn store(&mut self, path: &str, content: Content) {
+        let before = self
+            .expected
+            .insert(path.to_owned(), Expected::stored(content));
+        self.stored += 1;
+        // What nobody expects any more needs no hash.
+        for gone in before.iter().flat_map(Expected::possible) {
+            if *gone != content {
+                self.hashes.remove(gone);
+            }
+        }
+    }
+}
+
+/// Gives a directory, if there is one, a time that does not depend on the real clock.
+fn date(directory: &Path) -> std::io::Result<()> {
+    match fs::File::open(directory) {
+        Ok(opened) => opened.set_modified(UNIX_EPOCH),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A client's process.
+pub(super) struct Client {
+    pub number: usize,
+    pub files: u64,
+    /// Whether it pauses between two jobs.
+    pub busy: bool,
+    pub folder: PathBuf,
+    pub identity: (Token, Fingerprint),
+    pub state: Rc<RefCell<State>>,
+}
+
+impl Client {
+    pub async fn run(self) {
+        while self.state.borrow().goes_on(self.number, self.files) {
+            let done = match self.next() {
+                Job::File {
+                    path,
+                    content,
+                    stream,
+                } => self.file(&path, content, stream).await,
+                Job::Tree(files) => self.tree(&files).await,
+                Job::Get => self.get().await,
+            };
+            let pause = match done {
+                Ok(true) => {
+                    let mut state = self.state.borrow_mut();
+                    state.done[self.number] += 1;
+                    state.current[self.number] = None;
+                    let most = if self.busy { 2 * PAUSE } else { Duration::ZERO };
+                    Duration::from_micros(state.random.below(most.as_micros() as u64))
+                }
+                // Its user tries again.
+                Ok(false) => Duration::from_secs(1),
+                Err(wrong) => {
+                    self.state.borrow_mut().wrong = Some(wrong);
+                    return;
+                }
+            };
+            if !pause.is_zero() {
+                sleep(pause).await;
+            }
+        }
+    }
+
+    /// Where the client's files are, below the server's directory.
+    fn place(&self) -> String {
+        format!("u{}/{}", self.number % USERS, self.number)
+    }
+
+    /// What a process before this one had begun, or something new.
+    fn next(&self) -> Job {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(current) = &state.current[self.number] {
+            return current.clone();
+        }
+        let place = self.place();
+        let job = match state.random.below(8) {
+            0 => Job::Get,
+            1 | 2 => {
+                let files = 1 + state.random.below(FILES);
+                let file = |n: u64| {
+                    let most = *state.random.one_of(&[1, 5_000, 20_000]);
+                    // One is too large for a pack.
+                    let most = if n == 7 { 400_000 } else { most };
+                    let below = *state.random.one_of(&["", "d/", "d/e/"]);
+                    (format!("{place}/t/{below}{n}"), state.content(most))
+                };
+                Job::Tree((0..files).map(file).collect())
+            }
+            kind => {
+                let path = *state.random.one_of(&["a", "b", "d/a"]);
+                let sizes = match self.busy {
+                    true => [1, 2_000, 20_000, 300_000],
+                    false => [1, 5_000, 300_000, 3_000_000],
+                };
+                let most = *state.random.one_of(&sizes);
+                Job::File {
+                    path: format!("{place}/{path}"),
+                    content: state.content(most),
+                    stream: kind == 3,
+                }
+            }
+        };
+        state.current[self.number] = Some(job.clone());
+        job
+    }
+
+    /// Sends a file. Returns whether it is stored.
+    async fn file(&self, path: &str, content: Content, stream: bool) -> Result<bool, String> {
+        let source = match stream {
+            true => SendSource::stream(Cursor::new(content.data())),
+            false => {
+                let source = self.folder.join("source");
+                content.write(&source).map_err(|e| e.to_string())?;
+                SendSource::File(source)
+            }
+        };
+        let new = self.state.borrow_mut().expect(path, content);
+        // The path below the user's directory.
+        let name = path.split_once('/').map(|(_, below)| below.to_owned());
+        let options = SendOptions {
+            name,
+            ..SendOptions::new(self.options(), source)
+        };
+        let report = transfer(options, |_| (), pending()).await;
+        self.ended(path, content, new, &report)
+    }
+
+    /// What a transfer says counts from now on.
+    fn ended(
+        &self,
+        path: &str,
+        content: Content,
+        new: bool,
+        report: &Report,
+    ) -> Result<bool, String> {
+        let mut state = self.state.borrow_mut();
+        match (&report.outcome, &report.result) {
+            (Outcome::Stored, _) => {
+                state.store(path, content);
+                return Ok(true);
+            }
+            (Outcome::NotStored, Err(_)) if new => {
+                if let Some(expected) = state.expected.get_mut(path) {
+                    expected.later.remove(&content);
+                }
+            }
+            (_, Err(_)) => {}
+            (_, Ok(_)) => return Err("a transfer ends without a word".to_owned()),
+        }
+        Ok(false)
+    }
+
+    /// Sends a directory. Returns whether all of it is stored.
+    async fn tree(&self, files: &[(String, Content)]) -> Result<bool, String> {
+        let folder = self.folder.join("tree");
+        fs::remove_dir_all(&folder).ok();
+        fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let above = format!("{}/t/", self.place());
+        for (path, content) in files {
+            let below = path.strip_prefix(&above).unwrap_or_default();
+            let written = content.write(&folder.join(below));
+            written.map_err(|e| e.to_string())?;
+            self.state.borrow_mut().expect(path, *content);
+        }
+        for below in ["", "d", "d/e"] {
+            date(&folder.join(below)).map_err(|e| e.to_string())?;
+        }
+        let directory = RemotePath::new(format!("{}/t", self.number)).map_err(|e| e.to_string())?;
+        let options = TreeOptions {
+            directory: Some(directory),
+            ..TreeOptions::new(self.options(), vec![folder.join("")])
+        };
+        let report = send_tree(options, |_| (), pending()).await;
+        if report.outcome != Outcome::Stored {
+            return Ok(false);
+        }
+        let mut state = self.state.borrow_mut();
+        for (path, content) in files {
+            state.store(path, *content);
+        }
+        if report.sent_files + report.unchanged_files != files.len() as u64 {
+            return Err(format!("a tree of {} files: {report:?}", files.len()));
+        }
+        Ok(true)
+    }
+
+    /// Gets what the server has of this client. Returns whether all of it is here.
+    async fn get(&self) -> Result<bool, String> {
+        let folder = self.folder.join("got");
+        fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let path = RemotePath::new(self.number.to_string()).map_err(|e| e.to_string())?;
+        let options = GetOptions {
+            overwrite: true,
+            ..GetOptions::new(self.options(), vec![Some(path)], folder.clone())
+        };
+        let report = get(options, |_| (), pending()).await;
+        let place = format!("{}/", self.place());
+        let mut state = self.state.borrow_mut();
+        let own: Vec<_> = state
+            .expected
+            .iter()
+            .filter(|(path, _)| path.starts_with(&place))
+            .collect();
+        if report.outcome != Outcome::Stored {
+            let missing = matches!(&report.error, Some(Error::Refused(refusal))
+                if refusal.reason == Reason::Missing);
+            // There may be nothing yet.
+            return Ok(missing && own.iter().all(|(_, expected)| expected.sure.is_none()));
+        }
+        let mut got = 0;
+        for (path, expected) in own {
+            let below = path.split_once('/').map_or("", |(_, below)| below);
+            match fs::read(folder.join(below)) {
+                Err(_) if expected.sure.is_none() => {}
+                Err(error) => return Err(format!("`{path}` was got, and is not here: {error}")),
+                Ok(found) => {
+                    got += 1;
+                    let hash = blake3::hash(&found);
+                    let is_one = |c: &Content| state.hashes.get(c) == Some(&hash);
+                    if !expected.possible().any(is_one) {
+                        let length = found.len();
+                        return Err(format!(
+                            "`{path}` was got with {length} bytes that nobody stored: {expected:?}"
+                        ));
+                    }
+                }
+            }
+        }
+        state.got += got;
+        Ok(true)
+    }
+
+    fn options(&self) -> ClientOptions {
+        let server = ServerAddress {
+            host: network::address_of(SERVER).to_string(),
+            port: PORT,
+        };
+        let (token, fingerprint) = self.identity.clone();
+        ClientOptions {
+            fingerprint: Some(fingerprint),
+            transport: TransportChoice::Quic,
+            retry: Some(Retry {
+                limit: None,
+                from_start: true,
+            }),
+            ..ClientOptions::new(server, token, default_controller())
+        }
+    }
+}
