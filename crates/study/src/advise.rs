@@ -1,6 +1,6 @@
 //! Which algorithm to use on a path, measured by simulation.
 
-use crate::neighbours::{Beside, Neighbours, SharedPath, TOLERABLE, beside, measure};
+use crate::neighbours::{Beside, Neighbours, Repeats, SharedPath, TOLERABLE, beside, measure};
 use crate::path::Path;
 use crate::prediction::Transfer;
 use crate::{Error, Observer};
@@ -26,6 +26,10 @@ const CONTENDERS: usize = 16;
 /// Algorithms in the second round, besides the usual one, and seeds there.
 const FINALISTS: usize = 6;
 const SEEDS: u32 = 3;
+/// Of the second round beside neighbours: the standard error of what these keep, and packets that
+/// all runs may deliver for it (some 5 s of CPU time).
+const KEPT_ERROR: f64 = 0.03;
+const MOST_PACKETS: u64 = 20_000_000;
 /// How many of the best, besides the usual one, are told what a file takes.
 pub const SHOWN: usize = 5;
 /// Bits of a full packet.
@@ -92,18 +96,24 @@ pub fn advise(request: &Request, observer: &dyn Observer) -> Result<Vec<Candidat
         count: 1,
     };
     let (path, names) = (SharedPath::reference(), names(&first));
-    let ordinary = beside(&path, &cubic, &names, 1, request.threads, observer)?;
+    let once = Repeats::Fixed(1);
+    let ordinary = beside(&path, &cubic, &names, once, request.threads, observer)?;
     let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
     first.retain(|_| tolerable.next().unwrap_or(false));
     first.truncate(CONTENDERS);
-    advisor.add_neighbours(&mut first, PACKETS.0, 1)?;
+    advisor.add_neighbours(&mut first, PACKETS.0, once)?;
     let mut finalists = self::names(&first);
     finalists.truncate(FINALISTS);
     if !finalists.iter().any(|name| name == USUAL) {
         finalists.push(USUAL.to_owned());
     }
     let mut measured = advisor.alone(&finalists, PACKETS.1, SEEDS)?;
-    advisor.add_neighbours(&mut measured, PACKETS.1, SEEDS)?;
+    let repeats = Repeats::Until {
+        first: SEEDS,
+        error: KEPT_ERROR,
+        packets: MOST_PACKETS,
+    };
+    advisor.add_neighbours(&mut measured, PACKETS.1, repeats)?;
     prefer_short_queues(&mut measured);
     if let Some(size) = request.size {
         for (i, one) in measured.iter_mut().enumerate() {
@@ -173,7 +183,7 @@ impl<'a> Advisor<'a> {
         &self,
         candidates: &mut [Candidate],
         packets: f64,
-        seeds: u32,
+        repeats: Repeats,
     ) -> Result<(), Error> {
         let shared = SharedPath {
             link: self.link.clone(),
@@ -186,7 +196,14 @@ impl<'a> Advisor<'a> {
             threads,
             ..
         } = self.request;
-        let all = beside(&shared, neighbours, &names, seeds, *threads, self.observer)?;
+        let all = beside(
+            &shared,
+            neighbours,
+            &names,
+            repeats,
+            *threads,
+            self.observer,
+        )?;
         for (one, beside) in candidates.iter_mut().zip(all) {
             one.beside = beside;
         }

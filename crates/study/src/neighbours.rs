@@ -117,6 +117,24 @@ pub struct Beside {
     pub share: f64,
 }
 
+/// How often flows run beside each other.
+#[derive(Debug, Clone, Copy)]
+pub enum Repeats {
+    /// With so many seeds.
+    Fixed(u32),
+    /// With `first` seeds, and then with as many as the spread of those asks for: where the
+    /// neighbours deliver little, as CUBIC on a path with random loss, a run says little of what
+    /// they keep.
+    Until {
+        /// The least number of seeds, at least 2.
+        first: u32,
+        /// The standard error of [`Beside::kept`] that is permitted.
+        error: f64,
+        /// Packets that all runs may deliver together, about.
+        packets: u64,
+    },
+}
+
 /// A start within the first second, so that flows are not in step.
 pub(crate) fn first_second() -> Written<DrawnTime> {
     let drawn = DrawnTime {
@@ -134,7 +152,7 @@ pub fn beside(
     path: &SharedPath,
     neighbours: &Neighbours,
     controllers: &[String],
-    seeds: u32,
+    repeats: Repeats,
     threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
 ) -> Result<Vec<Beside>, Error> {
@@ -162,7 +180,25 @@ pub fn beside(
         &[TESTED],
         ScenarioSpec::on(path.link.clone(), flows, run),
     )?;
-    let league = measure(&point, controllers, seeds, threads, observer, "neighbours")?;
+    let league = match repeats {
+        Repeats::Fixed(seeds) => {
+            measure(&point, controllers, seeds, threads, observer, "neighbours")?
+        }
+        Repeats::Until {
+            first,
+            error,
+            packets,
+        } => {
+            let runs = play_all(&point, controllers, first, threads, observer, "neighbours")?;
+            let delivered: u64 = runs.values().flatten().map(|run| run.packets).sum();
+            let most = packets.saturating_mul(first.into()) / delivered.max(1);
+            let seeds = seeds_for(&runs, error).min(most.try_into().unwrap_or(u32::MAX));
+            match seeds > first {
+                true => measure(&point, controllers, seeds, threads, observer, "more seeds")?,
+                false => league(&point, controllers, &runs),
+            }
+        }
+    };
     let of = |name: &String| {
         let cell = league.cell(name, &point.id);
         let none = Beside {
@@ -177,6 +213,21 @@ pub fn beside(
     Ok(controllers.iter().map(of).collect())
 }
 
+/// The number of seeds with which the standard error of what the neighbours keep is `error`: the
+/// runs beside the algorithm and those beside their own kind both vary. `runs` has at least two of
+/// each.
+fn seeds_for(runs: &Runs, error: f64) -> u32 {
+    let spreads = runs.values().map(|of_one| {
+        let count = of_one.len() as f64;
+        let mean = of_one.iter().map(|run| run.others).sum::<f64>() / count;
+        let squares = of_one.iter().map(|run| (run.others - mean).powi(2));
+        squares.sum::<f64>() / (count - 1.0) / mean.powi(2).max(1.0)
+    });
+    // What is kept is about 1 where it matters: then its variance is the sum of the two.
+    let most = spreads.fold(0.0, f64::max);
+    (2.0 * most / error.powi(2)).ceil() as u32
+}
+
 /// Runs the controllers, and those that their scores refer to, at one point; `what` names the
 /// progress.
 pub(crate) fn measure(
@@ -187,6 +238,19 @@ pub(crate) fn measure(
     observer: &dyn Observer,
     what: &str,
 ) -> Result<League, Error> {
+    let runs = play_all(point, controllers, seeds, threads, observer, what)?;
+    Ok(league(point, controllers, &runs))
+}
+
+/// The runs of that.
+fn play_all(
+    point: &MatrixPoint,
+    controllers: &[String],
+    seeds: u32,
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+    what: &str,
+) -> Result<Runs, Error> {
     let mut names: Vec<String> = controllers.to_vec();
     names.extend(point.references().into_iter().map(str::to_owned));
     names.sort();
@@ -195,14 +259,40 @@ pub(crate) fn measure(
     let tasks: Vec<Task<'_>> = tasks.collect::<Result<_, _>>()?;
     observer.begin(tasks.len() as f64, what);
     let measured = play(&tasks, threads, |_, _| observer.done(1.0).is_continue())?;
-    let runs: Runs = tasks
-        .iter()
-        .zip(measured)
+    let runs = tasks.iter().zip(measured);
+    Ok(runs
         .map(|(task, runs): (_, Vec<Measures>)| ((point.id.clone(), task.controller.clone()), runs))
-        .collect();
+        .collect())
+}
+
+fn league(point: &MatrixPoint, controllers: &[String], runs: &Runs) -> League {
     let library = Library {
         version: String::new(),
         points: vec![point.clone()],
     };
-    Ok(League::new(&library, controllers, &runs))
+    League::new(&library, controllers, runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neighbours with these goodputs, bit/s.
+    fn runs(others: &[f64]) -> Runs {
+        let run = |others: &f64| Measures {
+            others: *others,
+            ..Measures::default()
+        };
+        let key = ("neighbours".to_owned(), "cubic".to_owned());
+        Runs::from([(key, others.iter().map(run).collect())])
+    }
+
+    #[test]
+    fn the_spread_of_the_neighbours_decides_how_often_they_run() {
+        assert_eq!(seeds_for(&runs(&[1e6, 1e6, 1e6]), 0.03), 0);
+        // A standard deviation of 10 % in both runs: 14 % for their ratio, (0.14 / 0.03)^2 seeds.
+        assert_eq!(seeds_for(&runs(&[0.9e6, 1.0e6, 1.1e6]), 0.03), 23);
+        // Neighbours that deliver nothing.
+        assert_eq!(seeds_for(&runs(&[0.0, 0.0]), 0.03), 0);
+    }
 }

@@ -3,7 +3,7 @@
 pub mod text;
 
 use crate::controllers::{Choice, chosen};
-use crate::neighbours::{Neighbours, SharedPath, TOLERABLE, beside, first_second};
+use crate::neighbours::{Neighbours, Repeats, SharedPath, TOLERABLE, beside, first_second};
 use crate::path::Path;
 use crate::runs::{first_seeds, run_more};
 use crate::transport::Transport;
@@ -215,7 +215,8 @@ impl Comparison {
             count: 1,
         };
         let path = SharedPath::reference();
-        let all = beside(&path, &cubic, &names, SEEDS_BESIDE, threads, observer)?;
+        let seeds = Repeats::Fixed(SEEDS_BESIDE);
+        let all = beside(&path, &cubic, &names, seeds, threads, observer)?;
         let left = names
             .into_iter()
             .zip(all)
