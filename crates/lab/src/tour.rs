@@ -69,10 +69,10 @@ pub const SCENES: [Scene; 8] = [
         id: "fades",
         title: "Fades",
         text: "Six times the signal is gone for half a second, and everything in flight is lost. \
-               Each sender waits for its timer. NewReno, CUBIC and CERL start again with one \
-               packet and grow slowly; CERL's test of the queue does not help, because a timeout \
-               is no question of the queue. BBR and whimbrel remember the rate: they carry at \
-               least a fifth more than CUBIC.",
+               Each sender probes the silent path a few times a second. NewReno and CUBIC start \
+               again with a small window and grow slowly. BBR and whimbrel remember the rate, and \
+               CERL sees that the queue was short before the losses: they carry at least half more \
+               than CUBIC.",
         state: "rtt=60+ms&loss=0+%25&fades=6&fade=500+ms\
                 &algorithms=newreno,cubic,bbr,cerl,whimbrel",
         try_this: "Change the length of a fade, and the seed: other fades, the same order.",
@@ -93,8 +93,8 @@ pub const SCENES: [Scene; 8] = [
         title: "A silent way back",
         text: "For two seconds no acknowledgment comes back, although the data arrives. The sender \
                cannot know: its window is full, and its timer fires again and again. Whatever the \
-               algorithm, the silence costs more than its own length: between three and five \
-               seconds of sending. No controller can repair that.",
+               algorithm, the silence costs at least its own length: between two and five seconds \
+               of sending. No controller can repair that.",
         state: "rtt=80+ms&loss=0+%25&silence=10+s+..+12+s&algorithms=newreno,cubic,cerl,whimbrel",
         try_this: "Shorten the silence to 10 s .. 10.5 s, or set a slow way back, such as \
                    20 kbit/s.",

@@ -375,6 +375,7 @@ impl Inner {
     fn news(&self, in_flight: u64) -> News {
         News {
             in_flight,
+            min_rtt: self.packets.rtt.min(),
             srtt: self.packets.rtt.smoothed(),
             rttvar: self.packets.rtt.variation(),
             cwnd: self.window(),

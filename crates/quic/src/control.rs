@@ -79,7 +79,7 @@ impl Control {
     pub fn on_acks(&self, now: Instant, news: &News) {
         let mut state = self.lock();
         let idle = news.in_flight == 0;
-        state.silence.on_heard(now, idle, news.srtt.into());
+        state.silence.on_heard(now, idle, news.srtt, news.min_rtt);
         state.lane.on_news(now, news);
     }
 

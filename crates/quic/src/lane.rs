@@ -46,7 +46,8 @@ pub(crate) struct Lane {
 pub(crate) struct News {
     /// Bytes in flight.
     pub in_flight: u64,
-    /// Smoothed RTT and its variation.
+    /// Minimum and smoothed RTT, and its variation.
+    pub min_rtt: Duration,
     pub srtt: Duration,
     pub rttvar: Duration,
     /// The window, bytes.

@@ -57,7 +57,7 @@ impl FromStr for Transport {
 /// noq's settings: 1414 bytes of a file in a UDP payload of 1452, 1480 on the wire (headers of IP,
 /// UDP, QUIC and the stream, and the authentication tag), an acknowledgment for two packets or
 /// after 25 ms, no minimum of one second for the timeout, windows paced over the round trip
-/// (RFC 9002 section 7.7).
+/// (RFC 9002 section 7.7), and the endpoint's probes in silence.
 fn quic(settings: &mut Settings) {
     let tcp = &mut settings.tcp;
     tcp.mss = Bytes::new(1414);
@@ -65,6 +65,7 @@ fn quic(settings: &mut Settings) {
     tcp.ack_delay = Duration::from_millis(25);
     tcp.min_rto = Duration::from_millis(200);
     tcp.pacing = Some(1.25);
+    tcp.probes_in_silence = Some(true);
 }
 
 /// What can run an algorithm today: `send, tcp, kernel (bbr)`.

@@ -45,7 +45,9 @@
 
 pub mod contract;
 mod episodes;
+mod silence;
 mod state;
 
 pub use episodes::{LossEpisodes, RecoveryStage};
+pub use silence::Silence;
 pub use state::{ConnectionState, Decision, EpisodeCounts, Verdicts};

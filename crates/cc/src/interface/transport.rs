@@ -19,6 +19,9 @@ pub struct TransportFeatures {
     pub each_receiver_time: bool,
     /// A missing packet counts as lost a round trip after the first evidence: TCP-DCR.
     pub delayed_response: bool,
+    /// Probes while packets are in flight and nothing arrives
+    /// ([`Silence`](crate::connection::Silence)).
+    pub probes_in_silence: bool,
 }
 
 impl TransportFeatures {
@@ -30,6 +33,12 @@ impl TransportFeatures {
         receiver_times: false,
         each_receiver_time: false,
         delayed_response: false,
+        probes_in_silence: false,
+    };
+    /// Probes in silence.
+    pub const PROBES_IN_SILENCE: Self = Self {
+        probes_in_silence: true,
+        ..Self::NOTHING
     };
     /// Congestion marks.
     pub const MARKS: Self = Self {
@@ -72,6 +81,7 @@ impl TransportFeatures {
             receiver_times: self.receiver_times || other.receiver_times,
             each_receiver_time: self.each_receiver_time || other.each_receiver_time,
             delayed_response: self.delayed_response || other.delayed_response,
+            probes_in_silence: self.probes_in_silence || other.probes_in_silence,
         }
     }
 }

@@ -110,13 +110,12 @@ fn a_hand_over_is_noticed_or_costs_a_quarter() {
 }
 
 #[test]
-fn after_fades_those_that_remember_the_rate_carry_a_fifth_more() {
+fn after_fades_those_that_remember_the_rate_carry_half_more() {
     let all = scene("fades", &[]);
     assert!(all.values().all(|numbers| numbers.timeouts > 0));
     let cubic = all["cubic"].goodput_bps;
-    assert!(all["cerl"].goodput_bps < cubic, "{all:?}");
-    for name in ["bbr", "whimbrel"] {
-        assert!(all[name].goodput_bps > 1.2 * cubic, "{name} {all:?}");
+    for name in ["bbr", "cerl", "whimbrel"] {
+        assert!(all[name].goodput_bps > 1.5 * cubic, "{name} {all:?}");
     }
 }
 
@@ -131,13 +130,13 @@ fn bbr_takes_and_whimbrel_leaves_about_twice_as_much_in_a_shallow_buffer() {
 }
 
 #[test]
-fn a_silent_way_back_costs_all_between_three_and_five_seconds() {
+fn a_silent_way_back_costs_all_between_two_and_five_seconds() {
     let all = scene("silent-way-back", &[]);
     let without = scene("silent-way-back", &[("silence", "")]);
     for (name, numbers) in &all {
         assert!(numbers.timeouts > 1, "{name}");
         let lost = 30.0 * (1.0 - numbers.goodput_bps / without[name].goodput_bps);
-        assert!((3.0..5.0).contains(&lost), "{name}: {lost} s");
+        assert!((2.0..5.0).contains(&lost), "{name}: {lost} s");
     }
 }
 

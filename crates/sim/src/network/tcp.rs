@@ -133,6 +133,9 @@ pub struct TcpSettings {
     pub limited_transmit: bool,
     /// Tail loss probes (RFC 8985 section 7), with [`Recovery::Rack`].
     pub tail_loss_probe: bool,
+    /// Probes in silence ([`Silence`](whimbrel_cc::connection::Silence)), with [`Recovery::Rack`],
+    /// as over QUIC. `None`: if the controller asks for them.
+    pub probes_in_silence: Option<bool>,
     /// Paces packets at this multiple of cwnd/srtt, where the controller sets no pacing rate
     /// (RFC 9002 section 7.7: 1.25). `None`: sending is clocked by acknowledgments alone.
     pub pacing: Option<f64>,
@@ -179,6 +182,7 @@ impl Default for TcpSettings {
             ssthresh_from: SsthreshFrom::Flight,
             limited_transmit: true,
             tail_loss_probe: true,
+            probes_in_silence: None,
             pacing: None,
             scheduler: PathChoice::MinRtt,
             ecn: None,

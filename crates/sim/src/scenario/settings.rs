@@ -15,7 +15,7 @@ use whimbrel_units::{Bytes, Duration};
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 22] = [
+pub(super) const TCP_KEYS: [&str; 23] = [
     "recovery",
     "initial_window",
     "saved_path",
@@ -32,6 +32,7 @@ pub(super) const TCP_KEYS: [&str; 22] = [
     "ssthresh_from",
     "limited_transmit",
     "tail_loss_probe",
+    "probes_in_silence",
     "pacing",
     "scheduler",
     "ecn",
@@ -171,6 +172,7 @@ pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str,
             ("ssthresh_from", Some(word(&SSTHRESH_FROM, t.ssthresh_from))),
             ("limited_transmit", Some(t.limited_transmit.into())),
             ("tail_loss_probe", Some(t.tail_loss_probe.into())),
+            ("probes_in_silence", t.probes_in_silence.map(Value::from)),
             ("pacing", Some(t.pacing.unwrap_or(0.0).into())),
             ("scheduler", Some(word(&SCHEDULERS, t.scheduler))),
             ("ecn", t.ecn.map(Value::from)),
@@ -288,6 +290,9 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     s.timestamps = switch(fields, "timestamps", s.timestamps)?;
     s.limited_transmit = switch(fields, "limited_transmit", s.limited_transmit)?;
     s.tail_loss_probe = switch(fields, "tail_loss_probe", s.tail_loss_probe)?;
+    if let Some(field) = fields.get("probes_in_silence") {
+        s.probes_in_silence = Some(field.switch()?);
+    }
     s.pacing = gain(fields, "pacing", s.pacing)?;
     if let Some(field) = fields.get("scheduler") {
         s.scheduler = one_of(&field, "scheduler", &SCHEDULERS)?;

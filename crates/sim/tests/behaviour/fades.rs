@@ -133,3 +133,21 @@ fn a_round_trip_that_rises_above_the_cap_is_learned() {
         );
     }
 }
+
+#[test]
+fn probes_in_silence_find_a_path_that_is_back_within_a_quarter_second() {
+    for controller in ["newreno", "cubic", "bbr", "whimbrel"] {
+        for fade in [1.0, 5.0, 10.0, 30.0] {
+            let settings = TcpSettings {
+                probes_in_silence: Some(true),
+                ..settings(1000.0, 60_000.0)
+            };
+            let idle = idle(controller, settings, fade, 50.0);
+            // A probe's interval, and half a round trip with a packet; samples are 20 ms apart.
+            assert!(
+                idle <= 250.0 + 50.0 + PACKET + 20.0,
+                "{controller}: idle for {idle} ms after a fade of {fade} s"
+            );
+        }
+    }
+}

@@ -82,6 +82,10 @@ impl Sender {
         }
         #[cfg(test)]
         self.board.check();
+        if let Some(silence) = &mut self.silence {
+            silence.on_rtt(self.rtt.srtt(), self.rtt.min_rtt());
+            silence.on_heard(now, self.board.in_flight() == 0);
+        }
         if delivery.segments > 0 {
             if self.nacks.is_some() {
                 self.nacks_on_delivery(now, packet, una_before, &delivery);

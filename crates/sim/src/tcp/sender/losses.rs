@@ -274,6 +274,13 @@ impl Sender {
         } else if self.rack.deadline() <= now {
             self.rack_on_timer(now);
         }
+        if self
+            .silence
+            .as_mut()
+            .is_some_and(|silence| silence.take(now))
+        {
+            self.rack.ask_for_probe();
+        }
     }
 
     /// Invoked when the retransmission timer expires (RFC 6298 section 5.4 to 5.7; RFC 5681

@@ -46,7 +46,7 @@ use sack::SackJudge;
 use scoreboard::Scoreboard;
 use subflow::Subflow;
 pub(crate) use subflow::{Departed, Mapping};
-use whimbrel_cc::connection::{LossEpisodes, RecoveryStage};
+use whimbrel_cc::connection::{LossEpisodes, RecoveryStage, Silence};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::shared_bottleneck::PathSample;
 use whimbrel_cc::{Controller, Growth, Setup, Spec};
@@ -65,6 +65,8 @@ pub(crate) struct Sender {
     controller: Box<dyn Controller>,
     /// When the retransmission timer expires; [`Time::MAX`]: it does not run.
     rto_at: Time,
+    /// When silence asks for a probe; `None`: the algorithm does not.
+    silence: Option<Silence>,
     /// The segment for which the timer already expired and which is still not acknowledged: a
     /// further timeout leaves ssthresh unchanged (RFC 5681).
     timed_out_una: Option<u32>,
@@ -147,7 +149,12 @@ impl Sender {
                 .ecn
                 .unwrap_or_else(|| controller.transport_features().marks),
         );
-        let delayed = controller.transport_features().delayed_response;
+        let features = controller.transport_features();
+        let delayed = features.delayed_response;
+        let probes = settings
+            .probes_in_silence
+            .unwrap_or(features.probes_in_silence)
+            && settings.recovery == Recovery::Rack;
         Self {
             counters: SenderCounters::new(controller.classifies_losses()),
             episodes: LossEpisodes::new(true),
@@ -178,6 +185,7 @@ impl Sender {
             marks,
             nacks: Nacks::new(nack),
             rto_at: Time::MAX,
+            silence: probes.then(Silence::default),
             timed_out_una: None,
             rtt_round_ends: None,
             eifel: Eifel::Off,
@@ -328,7 +336,8 @@ impl Sender {
     /// When its next timer expires; [`Time::MAX`]: none runs.
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
-        let timers = self.rto_at.min(self.rack.deadline());
+        let silence = self.silence.map_or(Time::MAX, |silence| silence.deadline());
+        let timers = self.rto_at.min(self.rack.deadline()).min(silence);
         let paced = self.pacer.until() > now && !self.waits_for_window;
         if paced && self.has_something_to_send() {
             timers.min(self.pacer.until())
@@ -341,6 +350,9 @@ impl Sender {
     pub fn on_handshake(&mut self, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
             self.rtt.add_handshake(rtt);
+            if let Some(silence) = &mut self.silence {
+                silence.on_rtt(rtt, rtt);
+            }
         }
     }
 

@@ -150,6 +150,11 @@ impl Rack {
         self.probe_at = now + wait.min(rtt.rto());
     }
 
+    /// A probe must be sent now.
+    pub fn ask_for_probe(&mut self) {
+        self.probe_due = true;
+    }
+
     /// Whether a probe must be sent now.
     #[inline]
     pub fn has_probe(&self) -> bool {

@@ -167,13 +167,19 @@ impl Sender {
         }
     }
 
-    /// The segment of a tail loss probe.
+    /// The segment of a tail loss probe, or of a probe in silence.
     #[inline(never)]
     fn probe(&mut self) -> Option<u32> {
-        // RFC 8985 section 7.3: new data if available, else the last segment.
+        // RFC 8985 section 7.3: new data if available, else the last segment. What arrives of new
+        // data shows for certain that all that was sent before is lost: the report of a segment
+        // that was sent again may be of the first transmission (section 6.2 step 2).
         if self.may_send_new() {
             self.rack.on_probe_sent(self.board.next(), None, Time::ZERO);
             return Some(self.board.next());
+        }
+        // Only a probe in silence finds a lost segment here.
+        if let Some(lost) = self.next_lost() {
+            return Some(lost);
         }
         let last = self
             .board
@@ -251,6 +257,9 @@ impl Sender {
             self.rack.on_sent(seg, self.transmissions);
         }
         self.transmissions = self.transmissions.wrapping_add(1);
+        if let Some(silence) = &mut self.silence {
+            silence.on_sent(now);
+        }
         if self.episodes.stage().is_reducing() && !nacked {
             self.prr.on_sent();
         }
