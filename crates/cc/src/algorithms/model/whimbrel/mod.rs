@@ -552,10 +552,11 @@ impl Controller for Whimbrel {
     }
 
     fn transport_features(&self) -> TransportFeatures {
-        match self.config.forward {
+        let times = match self.config.forward {
             true => TransportFeatures::SAMPLED_RECEIVER_TIMES,
             false => TransportFeatures::NOTHING,
-        }
+        };
+        times.union(TransportFeatures::PROBES_IN_SILENCE)
     }
 
     fn path_changes(&self) -> Option<u64> {
