@@ -28,6 +28,7 @@
 //! | `nack_transport.rs` | what a transport with negative acknowledgments needs |
 //! | `quic_transport/` | what the adapter of a QUIC stack needs |
 //! | `path_scheduler/` | which path of a connection over several sends next |
+//! | `shared_bottleneck/` | which of its paths share a bottleneck |
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
 //! table but the rest of `registry`; only the parser and this file import the table. The
@@ -55,6 +56,7 @@ mod path_change;
 pub mod path_scheduler;
 pub mod quic_transport;
 pub mod registry;
+pub mod shared_bottleneck;
 #[cfg(test)]
 mod testing;
 

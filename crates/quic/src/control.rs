@@ -9,6 +9,7 @@ use crate::bursts::BurstFlow;
 use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use crate::lane::{Lane, News};
+use crate::siblings::{Place, Siblings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -118,6 +119,7 @@ pub(crate) struct Several(Arc<Counts>);
 struct Counts {
     on: AtomicBool,
     built: AtomicU64,
+    siblings: Siblings,
 }
 
 impl Several {
@@ -130,6 +132,11 @@ impl Several {
     /// The peers agreed on several paths.
     pub fn switch_on(&self) {
         self.0.on.store(true, Ordering::Relaxed);
+    }
+
+    /// The place of one more path.
+    pub fn join(&self) -> Place {
+        self.0.siblings.join()
     }
 
     /// noq builds a controller: a path was opened, or has moved.

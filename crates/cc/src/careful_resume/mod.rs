@@ -11,7 +11,7 @@
 //! |---|---|
 //! | Reconnaissance | the algorithm's, from the initial window |
 //! | Unvalidated | `saved/6`, paced over a round trip |
-//! | Validating | FlightSize, and 5 bytes for each acknowledged one, to `saved/2` |
+//! | Validating | FlightSize, and 5 bytes for each acknowledged one, to `saved/2`, paced at the saved rate |
 //! | Safe Retreat | PS/2 of its beginning |
 //! | Normal | the algorithm's |
 //!
@@ -115,6 +115,8 @@ struct Jump {
 struct Validation {
     began: Time,
     cwnd: Bytes,
+    /// The rate that was saved: as fast as the path was, and no burst makes a queue.
+    pacing: Option<Rate>,
     pipe: Bytes,
     /// Data acknowledged since it began.
     acked: Bytes,
@@ -197,6 +199,7 @@ impl CarefulResume {
         self.phase = Phase::Validating(Validation {
             began: ack.now,
             cwnd: ack.in_flight,
+            pacing: Some(Rate::over(self.saved.cwnd, ack.srtt.max(self.saved.rtt))),
             pipe: jump.pipe,
             acked: Bytes::ZERO,
             end: known_fate(ack) + ack.in_flight,
@@ -397,7 +400,8 @@ impl Controller for CarefulResume {
     fn pacing_rate(&self) -> Option<Rate> {
         match self.phase {
             Phase::Unvalidated(jump) => jump.pacing,
-            Phase::Validating(_) | Phase::SafeRetreat(_) => None,
+            Phase::Validating(validation) => validation.pacing,
+            Phase::SafeRetreat(_) => None,
             _ => self.controller.pacing_rate(),
         }
     }

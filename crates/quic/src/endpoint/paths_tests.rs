@@ -179,6 +179,7 @@ fn a_short_transfer_is_no_slower_with_a_slow_link_beside() {
 /// A link is cut in the middle of a transfer of 10 MB over two of 20 Mbit/s, from the client or to
 /// it. Returns the longest stall after the cut.
 fn cut_at(seed: u64, link: usize, after: Duration, upload: bool) -> Duration {
+    println!("seed {seed}: link {link} is cut after {after}");
     let links = [path(20, 40), path(20, 60)];
     let (mut network, client, server) = connect(&links, seed, "cubic");
     let begun = network.now();
@@ -305,6 +306,60 @@ fn a_server_without_several_paths_is_used_over_one() {
 }
 
 #[test]
+fn a_link_to_another_server_loses_nothing() {
+    // A stranger, and one with the same identity, which answers by stateless resets.
+    for identity in [77, super::testing::SERVER] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 14, "cubic");
+        network.lead_elsewhere(1, identity);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 5_000_000);
+        assert!(
+            network.run_tasks(begun + seconds(30)),
+            "{:?}",
+            client.paths()
+        );
+        assert_eq!(arrivals.bytes(), 5_000_000);
+        let conditions = conditions(&client);
+        assert_eq!(conditions, [PathCondition::Open, PathCondition::Opening]);
+        let took = arrivals.last().since(begun).as_secs_f64();
+        assert!(took < 2.4, "{took} s; 2.2 s over the other link alone");
+        let answered = network.answered_elsewhere(1);
+        assert_eq!(
+            answered > 0,
+            identity == super::testing::SERVER,
+            "{answered}"
+        );
+        assert!(answered < 20, "{answered} answers");
+    }
+}
+
+#[test]
+fn a_path_that_answers_and_then_swallows_everything_loses_nothing() {
+    // Again and again: it answers its challenges, and is cut as soon as data leaves over it.
+    let link = path(20, 40);
+    let (mut network, client, server) = connect(&[link.clone(), link], 16, "cubic");
+    let begun = network.now();
+    let arrivals = transfer(&mut network, &client, &server, 20_000_000);
+    let mut open = 0;
+    while network.unfinished() > 0 && network.now() < begun + seconds(60) {
+        let next = network.now() + Duration::from_millis(5);
+        network.run_until(next);
+        let paths = client.paths().expect("several");
+        let answers = paths.iter().filter(|path| path.link == 1);
+        let lives = answers
+            .clone()
+            .any(|path| path.condition == PathCondition::Open);
+        network.cut(1, lives);
+        open = open.max(paths.len());
+    }
+    assert_eq!(arrivals.bytes(), 20_000_000, "{:?}", client.paths());
+    assert!(open <= 2 + 64, "{open} paths are kept");
+    let took = arrivals.last().since(begun).as_secs_f64();
+    assert!(took < 12.0, "{took} s; 8.4 s over the other link alone");
+}
+
+#[test]
 fn a_spoofed_address_gets_little_and_stops_nothing() {
     let link = path(20, 40);
     let (mut network, client, server) = connect(&[link.clone(), link], 9, "cubic");
@@ -327,6 +382,81 @@ fn a_spoofed_address_gets_little_and_stops_nothing() {
     assert_eq!(arrivals.bytes(), 10_000_000);
     let took = arrivals.last().since(begun).as_secs_f64();
     assert!(took < 4.5, "{took} s; 4.1 s over one link alone");
+}
+
+fn conditions(connection: &Connection) -> Vec<PathCondition> {
+    let paths = connection.paths().expect("several");
+    paths.iter().map(|path| path.condition).collect()
+}
+
+#[test]
+fn of_two_paths_over_one_bottleneck_one_carries_the_data_until_it_is_cut() {
+    // whimbrel alone keeps too short a queue to be noticed.
+    for controller in ["cubic", "newreno"] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 11, controller);
+        network.share_bottleneck(true);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 60_000_000);
+        network.run_until(begun + seconds(12));
+        let found = conditions(&client);
+        let stands_by = |condition: &PathCondition| *condition == PathCondition::StandingBy;
+        let carrier = found.iter().position(|condition| !stands_by(condition));
+        let carrier = carrier.expect("one carries");
+        assert!(found.iter().any(stands_by), "{controller}: {found:?}");
+        let before = network.arrived_over(1 - carrier)[0];
+        network.run_until(begun + seconds(15));
+        let more = network.arrived_over(1 - carrier)[0] - before;
+        assert!(more < 50_000, "{controller}: {more} bytes beside 7 MB");
+        network.cut(carrier, true);
+        let cut = network.now();
+        assert!(
+            network.run_tasks(begun + seconds(60)),
+            "{:?}",
+            client.paths()
+        );
+        assert_eq!(arrivals.bytes(), 60_000_000);
+        let stall = arrivals.longest_stall(cut);
+        assert!(
+            stall <= Duration::from_millis(320),
+            "{controller}: {stall:?}"
+        );
+    }
+}
+
+#[test]
+fn equal_links_that_fill_alike_both_carry() {
+    for controller in ["cubic", "whimbrel?clock=false"] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 12, controller);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 100_000_000);
+        for second in 1..20 {
+            network.run_until(begun + seconds(second));
+            let found = conditions(&client);
+            assert_eq!(found, [PathCondition::Open; 2], "{controller}, {second} s");
+        }
+        assert!(network.run_tasks(begun + seconds(60)));
+        assert_eq!(arrivals.bytes(), 100_000_000);
+        // 20 Mbit/s each, less headers of 5 %.
+        let took = arrivals.last().since(begun).as_secs_f64();
+        assert!(took < 21.5, "{controller}: {took} s");
+    }
+}
+
+#[test]
+fn lia_takes_no_more_than_one_flow_over_links_that_lose_packets() {
+    // Two paths of NewReno carry twice what one does at the same loss rate.
+    let lossy = {
+        let mut lossy = path(100, 40);
+        lossy.forth.loss.random = whimbrel_units::Probability::new(0.003).expect("below 1");
+        lossy
+    };
+    let links = [lossy.clone(), lossy];
+    let [one, two] = [1, 2].map(|count| takes(&links[..count], "newreno", 12_000_000, 13));
+    let coupled = takes(&links, "lia", 12_000_000, 13);
+    assert!(two < 0.65 * one, "{two} s, {one} s over one");
+    assert!(coupled > 0.75 * one, "{coupled} s, {one} s over one");
 }
 
 #[test]

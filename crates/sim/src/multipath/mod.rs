@@ -12,8 +12,9 @@
 //! * A subflow that may send takes the next data. If several may at the same instant, the subflow
 //!   with the lowest smoothed RTT does: minRTT, the default of Linux (C. Paasch et al.,
 //!   "Experimental Evaluation of Multipath TCP Schedulers", ACM SIGCOMM CSWS 2014, section 3).
-//!   With `scheduler = "ecf"` a slow path also waits where it would not be worth it, by the same
-//!   code as real transfers ([`whimbrel_cc::path_scheduler`]).
+//!   With `scheduler = "ecf"` a slow path also waits where it would not be worth it, and paths of
+//!   one bottleneck stand by for one of them, by the same code as real transfers
+//!   ([`whimbrel_cc::path_scheduler`], [`whimbrel_cc::shared_bottleneck`]).
 //! * A segment of the connection is delivered when all segments before it have arrived, on any
 //!   path. Segments beyond a hole are held and take room in the receive window: a slow path blocks
 //!   a fast one when the window is small.
@@ -44,6 +45,7 @@ use crate::streams::Data;
 use crate::tcp::{Endpoint, Mapping, Sender, if_finite};
 use path::Path;
 use whimbrel_cc::path_scheduler::{self, Scheduler};
+use whimbrel_cc::shared_bottleneck::SharedBottleneck;
 use whimbrel_units::Time;
 
 /// A connection that decides what its paths send.
@@ -55,6 +57,8 @@ pub(crate) struct Connection<'a> {
     /// Buffer for the order in which paths may send.
     order: Vec<usize>,
     scheduler: Scheduler,
+    /// With the rules of real transfers: the paths of one bottleneck.
+    shared: SharedBottleneck,
 }
 
 impl<'a> Connection<'a> {
@@ -74,6 +78,7 @@ impl<'a> Connection<'a> {
             data: Data::new(spec, Stream::Messages.seed(network.seed, index)),
             order: (0..lanes.len()).collect(),
             scheduler: Scheduler::default(),
+            shared: SharedBottleneck::default(),
         }
     }
 
@@ -111,6 +116,12 @@ impl<'a> Connection<'a> {
         let opened = !was_established && near.is_established();
         if opened {
             self.paths[path].established = Some(now);
+        }
+        if self.is_ecf()
+            && let Some(sample) = self.paths[path].sender().map(|s| s.path_sample(now))
+            && !sample.rtt.is_zero()
+        {
+            self.shared.on_sample(path as u32, &sample);
         }
         if !packet.flags.has(Flags::SYN) {
             self.data.on_data_ack(packet.data_ack());
@@ -196,15 +207,21 @@ impl<'a> Connection<'a> {
         if self.data.all_acknowledged() {
             return;
         }
-        let is_ecf = self.spec.settings.scheduler == PathChoice::Ecf && self.paths.len() > 1;
+        let is_ecf = self.is_ecf();
         if is_ecf {
             self.hand_over_the_last(now);
+            let waiting = self.data.next().is_some();
+            self.shared.advance(now, waiting);
         }
         let mut order = std::mem::take(&mut self.order);
         Scheduler::order(&mut order, |path| self.paths[path].view());
-        for (place, path) in order.iter().enumerate() {
+        let carriers = match is_ecf {
+            true => self.carriers(now, &order),
+            false => Vec::new(),
+        };
+        for path in &order {
             while self.paths[*path].ends[0].is_established() {
-                let takes_new = !is_ecf || self.is_worth_it(*path, &order[..place]);
+                let takes_new = !is_ecf || self.is_worth_it(*path, &carriers);
                 if !self.send_one(now, *path, takes_new, out) {
                     break;
                 }
@@ -213,18 +230,32 @@ impl<'a> Connection<'a> {
         self.order = order;
     }
 
-    /// Whether new data arrives sooner on this path than if it waited for the faster ones, which
-    /// are full. A silent path gets none while another is not.
-    fn is_worth_it(&mut self, path: usize, faster: &[usize]) -> bool {
-        let carries = |path: &Path| path.ends[0].is_established() && !path.silent;
-        if self.paths[path].silent && self.paths.iter().any(carries) {
-            return false;
+    /// Several paths, with the rules of real transfers.
+    fn is_ecf(&self) -> bool {
+        self.spec.settings.scheduler == PathChoice::Ecf && self.paths.len() > 1
+    }
+
+    /// Those of the paths, in this order, that new data may use. A silent path is none while another
+    /// is not.
+    fn carriers(&self, now: Time, order: &[usize]) -> Vec<usize> {
+        let path = |index: usize| &self.paths[index];
+        let mut carriers: Vec<usize> = order.to_vec();
+        carriers.retain(|index| path(*index).ends[0].is_established());
+        if carriers.iter().any(|index| !path(*index).silent) {
+            carriers.retain(|index| !path(*index).silent);
         }
-        let faster = faster.iter().map(|path| &self.paths[*path]);
-        let faster: Vec<_> = faster
-            .filter(|path| carries(path))
-            .map(Path::view)
-            .collect();
+        self.shared.keep(now, &mut carriers, |index| index as u32);
+        carriers
+    }
+
+    /// Whether new data arrives sooner on this path than if it waited for the faster ones of the
+    /// `carriers`, which are full.
+    fn is_worth_it(&mut self, path: usize, carriers: &[usize]) -> bool {
+        let Some(place) = carriers.iter().position(|carrier| *carrier == path) else {
+            return false;
+        };
+        let faster = carriers[..place].iter().map(|path| &self.paths[*path]);
+        let faster: Vec<_> = faster.map(Path::view).collect();
         if faster.is_empty() {
             return true;
         }

@@ -13,7 +13,9 @@ use std::path::Path;
 use std::time::Duration as Span;
 use whimbrel_cc::Spec;
 use whimbrel_link::PathSpec;
+use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_report::text_table;
+use whimbrel_sim::FlowSample;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
 use whimbrel_transfer::Via;
@@ -57,6 +59,8 @@ pub struct Row {
     pub name: String,
     /// Predicted goodput, bit/s.
     pub predicted_bps: f64,
+    /// Predicted for each link, if there are several: seconds, and bytes that arrived first on it.
+    pub predicted_paths: Vec<Vec<(f64, f64)>>,
     /// The real half, or why there is none.
     pub measured: Result<Measurement, String>,
 }
@@ -97,23 +101,28 @@ impl TwoLinks {
         text + &format!(
             "[[flow]]\ncontroller = \"{controller}\"\nroutes = [{}]\nsize = \"{size}\"\n\
              [run]\nduration = \"{LONGEST}\"\nmss = \"1414 B\"\nheader = \"66 B\"\n\
-             ack_delay = \"25 ms\"\nmin_rto = \"200 ms\"\npacing = 1.25\nscheduler = \"ecf\"\n",
+             ack_delay = \"25 ms\"\nmin_rto = \"200 ms\"\npacing = 1.25\nscheduler = \"ecf\"\n\
+             sample = \"100 ms\"\n",
             routes.join(", ")
         )
     }
 
-    /// The predicted seconds of a transfer.
+    /// The predicted seconds of a transfer, and what each of its paths brings over time.
     fn predict(
         &self,
         routes: &[usize],
         is_cut: bool,
         observer: &dyn Observer,
-    ) -> Result<f64, Error> {
+    ) -> Result<(f64, Vec<Vec<(f64, f64)>>), Error> {
         let scenario = self.scenario(routes, is_cut)?;
         let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
         let flow = runs.first().and_then(|run| run.outcome.flows.first());
         let time = flow.map(|flow| flow.completion.unwrap_or(flow.active));
-        Ok(time.unwrap_or_default().as_secs_f64())
+        let point = |sample: &FlowSample| (sample.at.as_secs_f64(), sample.delivered.get() as f64);
+        let paths = flow.iter().flat_map(|flow| &flow.paths);
+        let paths = paths.map(|path| path.samples.iter().map(point).collect());
+        let paths = paths.collect();
+        Ok((time.unwrap_or_default().as_secs_f64(), paths))
     }
 
     /// The emulated links of a transfer.
@@ -148,7 +157,7 @@ impl TwoLinks {
         for (_, routes, is_cut) in &transfers {
             predicted.push(self.predict(routes, *is_cut, observer)?);
         }
-        for ((_, routes, is_cut), seconds) in transfers.iter().zip(&predicted) {
+        for ((_, routes, is_cut), (seconds, _)) in transfers.iter().zip(&predicted) {
             let paths = self.emulated(routes, *is_cut)?;
             running.push(match &allowed {
                 Ok(()) => {
@@ -167,7 +176,8 @@ impl TwoLinks {
         let mut measured: Vec<_> = measured.collect();
         let rows = std::array::from_fn(|index| Row {
             name: transfers[index].0.clone(),
-            predicted_bps: bits / predicted[index].max(f64::MIN_POSITIVE),
+            predicted_bps: bits / predicted[index].0.max(f64::MIN_POSITIVE),
+            predicted_paths: std::mem::take(&mut predicted[index].1),
             measured: std::mem::replace(&mut measured[index], Err(String::new())),
         });
         Ok(Comparison {
@@ -231,6 +241,45 @@ impl Comparison {
                 "verified": self.rows[3].measured.is_ok(),
             },
         })
+    }
+
+    /// What each link carries over time, both together and with the first one pulled.
+    pub fn figure(&self) -> Figure {
+        let links = self.what.links.iter();
+        let names = links.map(|link| format!("{}, {}", link.rate, link.rtt));
+        let names: Vec<String> = names.collect();
+        let series = |label: String, form, points: &[(f64, f64)]| Series {
+            protocol: None,
+            label,
+            form,
+            points: points.iter().map(|(t, bytes)| [*t, bytes * 1e-6]).collect(),
+            spread: Vec::new(),
+            notes: Vec::new(),
+        };
+        let panel = |row: &Row| {
+            let measured = row.measured.as_ref().map(|m| m.paths.as_slice());
+            let measured = measured.unwrap_or_default().iter().zip(&names);
+            let predicted = row.predicted_paths.iter().zip(&names);
+            let measured =
+                measured.map(|(path, name)| series(name.clone(), Form::Line, &path.sent));
+            let predicted = predicted
+                .map(|(path, name)| series(format!("{name}, simulated"), Form::Dashed, path));
+            Panel {
+                y: Axis::new(&row.name, "MB"),
+                series: measured.chain(predicted).collect(),
+            }
+        };
+        Figure {
+            id: "two-links".to_owned(),
+            title: "One file over two links".to_owned(),
+            caption: "Bytes sent over each link (lines), and brought over it in the simulator \
+                      (dashes)."
+                .to_owned(),
+            plot: Plot::Panels {
+                x: Axis::new("time", "s"),
+                panels: self.rows[2..].iter().map(panel).collect(),
+            },
+        }
     }
 
     /// A table, and a sentence on the cut.

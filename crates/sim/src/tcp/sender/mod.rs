@@ -48,6 +48,7 @@ use subflow::Subflow;
 pub(crate) use subflow::{Departed, Mapping};
 use whimbrel_cc::connection::{LossEpisodes, RecoveryStage};
 use whimbrel_cc::delivery_rate::RateEstimator;
+use whimbrel_cc::shared_bottleneck::PathSample;
 use whimbrel_cc::{Controller, Growth, Setup, Spec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -206,6 +207,17 @@ impl Sender {
     /// RTT variation (RFC 6298).
     pub fn rttvar(&self) -> Duration {
         self.rtt.rttvar()
+    }
+
+    /// What the last acknowledgment said of the path.
+    pub fn path_sample(&self, now: Time) -> PathSample {
+        PathSample {
+            at: now,
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min_rtt(),
+            cwnd: self.controller.cwnd(),
+            rate: Rate::over(self.controller.cwnd(), self.rtt.srtt()),
+        }
     }
 
     /// The first segment that is not acknowledged.
