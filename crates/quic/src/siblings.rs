@@ -76,3 +76,76 @@ impl Place {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_cc::{Loss, LossResponse, Timeout};
+    use whimbrel_units::Time;
+
+    /// Notes what it is told.
+    #[derive(Debug, Clone, Default)]
+    struct Listener(Vec<(usize, Vec<u64>)>);
+
+    impl Controller for Listener {
+        fn on_ack(&mut self, _: &Ack) {}
+        fn on_loss(&mut self, _: &Loss) -> LossResponse {
+            LossResponse::REDUCED
+        }
+        fn on_timeout(&mut self, _: &Timeout) {}
+        fn on_mss(&mut self, _: Bytes) {}
+        fn cwnd(&self) -> Bytes {
+            Bytes::new(7)
+        }
+        fn phase(&self) -> &'static str {
+            ""
+        }
+        fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+            let millis = |path: &Sibling| path.srtt.as_nanos() / 1_000_000;
+            self.0.push((own, paths.iter().map(millis).collect()));
+        }
+        fn clone_box(&self) -> Box<dyn Controller> {
+            Box::new(self.clone())
+        }
+    }
+
+    fn ack(srtt_ms: u64) -> Ack {
+        let srtt = Duration::from_millis(srtt_ms);
+        Ack {
+            now: Time::ZERO,
+            acked: Bytes::new(1),
+            rtt: Some(srtt),
+            srtt,
+            min_rtt: srtt,
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            delivery_rate: None,
+            app_limited: false,
+            cwnd_limited: true,
+            in_recovery: false,
+            round_start: true,
+            receiver_time: None,
+            lost: Bytes::ZERO,
+            newest: None,
+            ece: false,
+        }
+    }
+
+    #[test]
+    fn a_path_learns_of_the_others_while_they_are_there() {
+        let all = Siblings::default();
+        let (mut first, mut controller) = (all.join(), Listener::default());
+        first.tell(&mut controller, &ack(40));
+        assert!(controller.0.is_empty(), "it is alone");
+        let mut second = all.join();
+        second.tell(&mut Listener::default(), &ack(60));
+        first.tell(&mut controller, &ack(50));
+        assert_eq!(controller.0, [(0, vec![50, 60])]);
+        let mut other = Listener::default();
+        second.tell(&mut other, &ack(70));
+        assert_eq!(other.0, [(1, vec![50, 70])]);
+        drop(second);
+        first.tell(&mut controller, &ack(50));
+        assert_eq!(controller.0.len(), 1, "it is alone again");
+    }
+}
