@@ -32,8 +32,9 @@ fn sender_server_and_qlog_have_a_row_for_each_path() {
     fs::write(&links, LINKS).expect("written");
     fs::create_dir(&inbox).expect("a folder");
     let own = env!("CARGO_BIN_EXE_whimbrel");
-    let serve =
-        format!("exec '{own}' serve '{inbox}' --once --json --identity '{state}' > '{served}'");
+    let serve = format!(
+        "exec '{own}' serve '{inbox}' --once --json --interval 500ms --identity '{state}' > '{served}'"
+    );
     let link = format!("link --quiet --scenario {links} --link a --link b --far");
     let send = format!(
         "'{own}' send '{from}' 10.77.0.2 --via all --json --interval 500ms --identity '{state}' \

@@ -498,3 +498,38 @@ fn a_peer_that_opens_and_closes_paths_all_the_time_is_cut_off() {
     assert!(reason.contains("opened and closed too often"), "{reason}");
     assert!(most < 64, "{most}");
 }
+
+#[test]
+fn debug_far() {
+    for controller in ["cubic", "whimbrel?clock=false"] {
+        let links = [path(50, 30), path(20, 600)];
+        let sizes = [93_750_000, 37_500_000];
+        let alone: Vec<f64> = (0..2)
+            .map(|i| takes(&links[i..=i], controller, sizes[i], 1))
+            .collect();
+        println!("{controller} alone {alone:?}");
+        let (mut network, client, server) = connect(&links, 1, controller);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 131_250_000);
+        for second in 1..60 {
+            network.run_until(begun + seconds(second));
+            let p = client.paths().expect("several");
+            let show: Vec<_> = p
+                .iter()
+                .map(|p| (p.link, p.condition, p.rtt.as_millis(), p.lost_packets))
+                .collect();
+            println!(
+                "{second} {:?} {:?} {show:?}",
+                network.arrived_over(0)[0] / 1000,
+                network.arrived_over(1)[0] / 1000
+            );
+            if network.unfinished() == 0 {
+                break;
+            }
+        }
+        println!(
+            "{controller} both {}",
+            arrivals.last().since(begun).as_secs_f64()
+        );
+    }
+}
