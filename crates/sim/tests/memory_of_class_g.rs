@@ -84,7 +84,7 @@ impl Point {
 
 #[test]
 fn a_right_memory_is_sooner_and_a_wrong_one_costs_little() {
-    let mut gained = 0;
+    let (mut gained, mut wrong) = (0, Vec::new());
     for point in (1..=POINTS).map(Point::read) {
         for controller in ["cubic", "whimbrel"] {
             let play = |memory: &str| point.play(controller, memory);
@@ -92,9 +92,9 @@ fn a_right_memory_is_sooner_and_a_wrong_one_costs_little() {
             let right = play(&point.memory(1.0, 1.0));
             let stale = play(&point.memory(10.0, 1.0));
             let other = play(&point.memory(10.0, 4.0));
+            let name = &point.name;
             println!(
-                "| {} | {controller} | {:.3} | {:.3} | {:.3} | {:.3} | {} | {} | {} |",
-                point.name,
+                "| {name} | {controller} | {:.2} | {:.2} | {:.2} | {:.2} | {} | {} | {} |",
                 without.seconds,
                 right.seconds,
                 stale.seconds,
@@ -103,24 +103,19 @@ fn a_right_memory_is_sooner_and_a_wrong_one_costs_little() {
                 right.retransmits,
                 stale.retransmits,
             );
-            let name = format!("{} {controller}", point.name);
             gained += u32::from(right.seconds < 0.9 * without.seconds);
-            assert!(
-                right.seconds <= 1.02 * without.seconds,
-                "{name}: {right:?} {without:?}"
-            );
-            assert!(
-                stale.seconds <= 1.05 * without.seconds,
-                "{name}: {stale:?} {without:?}"
-            );
-            assert_eq!(other, without, "{name}");
-            if without.others > 0 {
-                for (what, with) in [("right", &right), ("stale", &stale)] {
-                    let kept = with.others as f64 / without.others as f64;
-                    assert!(kept > 0.95, "{name}, {what}: the others keep {kept}");
+            let mut check = |what: &str, holds: bool| {
+                if !holds {
+                    wrong.push(format!("{name} {controller}: {what}"));
                 }
-            }
+            };
+            check("right", right.seconds <= 1.02 * without.seconds);
+            check("stale", stale.seconds <= 1.05 * without.seconds);
+            check("of another path", other == without);
+            let keep = |with: &Result| with.others as f64 >= 0.95 * without.others as f64;
+            check("what the others keep", keep(&right) && keep(&stale));
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(gained >= 10, "a tenth sooner in {gained} cases");
 }

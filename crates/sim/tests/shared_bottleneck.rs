@@ -35,6 +35,7 @@ const BOTH: &str = "[\"wifi\", \"line\"], [\"wire\", \"line\"]";
 
 #[test]
 fn two_paths_over_one_bottleneck_take_the_share_of_one_flow_beside_cubic() {
+    let mut wrong = Vec::new();
     for controller in ["cubic", "newreno", "whimbrel?clock=false", "bbr"] {
         let beside = flow("cubic", "[\"other\", \"line\"]");
         let one = flow(controller, "[\"wire\", \"line\"]");
@@ -45,19 +46,25 @@ fn two_paths_over_one_bottleneck_take_the_share_of_one_flow_beside_cubic() {
             "{controller}: {together:.2} of two, {alone:.2} of one, {:.2} beside",
             mbits(&two[1])
         );
-        assert!(together <= 1.1 * alone, "{controller}: {together} {alone}");
-        assert!(together >= 0.9 * alone, "{controller}: {together} {alone}");
+        if !(0.9 * alone..=1.1 * alone).contains(&together) {
+            wrong.push(format!("{controller}: {together} {alone}"));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]
 fn nothing_is_lost_on_separate_bottlenecks() {
+    let mut wrong = Vec::new();
     let links = "[link.a]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
                  [link.b]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n";
     for controller in ["cubic", "newreno", "whimbrel?clock=false", "bbr"] {
         let of = |routes: &str| mbits(&flows(links, &flow(controller, routes), 120)[0]);
         let (alone, both) = (of("[\"a\"]"), of("[\"a\"], [\"b\"]"));
         println!("{controller}: {both:.2} of two, {alone:.2} of one");
-        assert!(both >= 0.98 * 2.0 * alone, "{controller}: {both} {alone}");
+        if both < 0.98 * 2.0 * alone {
+            wrong.push(format!("{controller}: {both} {alone}"));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
