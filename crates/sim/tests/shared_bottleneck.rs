@@ -68,3 +68,38 @@ fn nothing_is_lost_on_separate_bottlenecks() {
     }
     assert!(wrong.is_empty(), "{wrong:?}");
 }
+
+#[test]
+fn debug_shared() {
+    for controller in ["cubic", "newreno", "whimbrel?clock=false"] {
+        let beside = flow("cubic", "[\"other\", \"line\"]");
+        for routes in ["[\"wire\", \"line\"]", "[\"wifi\", \"line\"]", BOTH] {
+            let flows = flows_with(
+                "sample = \"1 s\"\n",
+                COMMON,
+                &(flow(controller, routes) + &beside),
+                240,
+            );
+            println!(
+                "{controller} {routes}: {:.2} beside {:.2}",
+                mbits(&flows[0]),
+                mbits(&flows[1])
+            );
+            for path in &flows[0].paths {
+                let mut before = 0;
+                let parts: Vec<f64> = path
+                    .samples
+                    .chunks(5)
+                    .filter_map(|c| c.last())
+                    .map(|s| {
+                        let d = s.delivered.get();
+                        let part = (d - before) as f64 * 8.0 / 5e6;
+                        before = d;
+                        (part * 10.0).round() / 10.0
+                    })
+                    .collect();
+                println!("  {} {parts:?}", path.route);
+            }
+        }
+    }
+}

@@ -33,8 +33,8 @@
 //! the saved window at once is too much where little of the capacity is left: of a tenth, and a
 //! buffer that holds a BDP, three of five packets would be lost. A sixth fits there. Where the
 //! first acknowledgments of that sixth show no queue, packets leave at the saved rate until the
-//! window is the half. Where they show one (by HyStart++'s threshold), the path is slower than it
-//! was: the window halves until all is acknowledged, and the algorithm starts at the BDP that the
+//! window is the half. Where four in a row show one (by HyStart++'s threshold), the path is slower
+//! than it was: the window halves until all is acknowledged, and the algorithm starts at the BDP that the
 //! rate of these acknowledgments shows, as if slow start had found it.
 //!
 //! Departures from the RFC: counts of data delivered and lost tell which packets are unvalidated,
@@ -64,6 +64,9 @@ const LARGEST: u64 = 2;
 /// Bytes by which the window grows for each that is acknowledged in the second step: packets then
 /// leave at the rate that was saved.
 const GROWTH: u64 = FIRST_STEP - 1;
+/// So many RTT samples in a row must show a queue: a single one is an acknowledgment that waited
+/// for another packet.
+const LATE: u32 = 4;
 /// The saved path's RTT divided by this is the lowest RTT that confirms it.
 const LOWEST_RTT: u64 = 2;
 /// The saved path's RTT times this is the highest RTT that confirms it.
@@ -122,6 +125,8 @@ struct Validation {
     acked: Bytes,
     /// Data of known fate when all unvalidated packets are.
     end: Bytes,
+    /// RTT samples in a row that show a queue.
+    late: u32,
     /// The path delays packets, so it is slower than it was.
     queue: bool,
 }
@@ -203,6 +208,7 @@ impl CarefulResume {
             pipe: jump.pipe,
             acked: Bytes::ZERO,
             end: known_fate(ack) + ack.in_flight,
+            late: 0,
             queue: false,
         });
     }
@@ -212,10 +218,13 @@ impl CarefulResume {
         v.pipe += ack.acked;
         v.acked += ack.acked;
         let late = ack.min_rtt + hystart::threshold(ack.min_rtt);
-        if !v.queue && ack.rtt.is_some_and(|rtt| rtt > late) {
+        if let Some(rtt) = ack.rtt {
+            v.late = if rtt > late { v.late + 1 } else { 0 };
+        }
+        if !v.queue && v.late >= LATE {
             v.queue = true;
             v.cwnd = half(v.cwnd).max(self.setup.mss);
-        } else if !v.queue {
+        } else if !v.queue && v.late == 0 {
             let largest = Bytes::new(self.saved.cwnd.get() / LARGEST);
             v.cwnd = v.cwnd.max(largest.min(v.cwnd + ack.acked.times(GROWTH)));
         }

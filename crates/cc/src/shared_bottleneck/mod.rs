@@ -13,10 +13,10 @@
 //! delays instead (skewness, variation, oscillation); they agree by chance where two links of one
 //! kind are filled alike, as those of two modems are. A pause of one link does nothing to another.
 //!
-//! * The lowest RTT of packets that leave around the pause is compared with that in an equal time
-//!   before it, which is compared with the one before that. The queue has shrunk if the last
-//!   difference is at least d/8 and 1 ms; it moves by itself, and the trial says nothing, if the
-//!   first one is, too, or if a window has changed by a third.
+//! * The lowest RTT of packets that leave around the pause is compared with those in two equal
+//!   times before it. The queue has shrunk if it is below their continuation in a straight line by
+//!   at least d/8 and 1 ms: queues grow between losses. It moves by itself, and the trial says
+//!   nothing, if it shrank as much before, or if a window has changed by a third.
 //! * A path shares the bottleneck after [`ENOUGH`] trials of a round in which its queue shrank, and
 //!   does not after [`TOO_MANY`] in which it stayed. Then there is a rest, from 2 s, doubled up to
 //!   32 s while nothing is found.

@@ -150,7 +150,9 @@ impl Trial {
         self.watched[1..].iter().map(move |path| {
             let [first, second, third] = path.lowest;
             let seen = path.lowest.iter().all(|(_, samples)| *samples >= SAMPLES);
-            let finding = match (first.0 - second.0 < least, second.0 - third.0 >= least) {
+            // A queue that grows goes on growing.
+            let expected = second.0.saturating_add(second.0 - first.0);
+            let finding = match (first.0 - second.0 < least, expected - third.0 >= least) {
                 _ if !seen || self.spoiled => Finding::Nothing,
                 (true, true) => Finding::Shrank,
                 (true, false) => Finding::Stayed,

@@ -500,36 +500,21 @@ fn a_peer_that_opens_and_closes_paths_all_the_time_is_cut_off() {
 }
 
 #[test]
-fn debug_far() {
-    for controller in ["cubic", "whimbrel?clock=false"] {
-        let links = [path(50, 30), path(20, 600)];
-        let sizes = [93_750_000, 37_500_000];
-        let alone: Vec<f64> = (0..2)
-            .map(|i| takes(&links[i..=i], controller, sizes[i], 1))
-            .collect();
-        println!("{controller} alone {alone:?}");
-        let (mut network, client, server) = connect(&links, 1, controller);
-        let begun = network.now();
-        let arrivals = transfer(&mut network, &client, &server, 131_250_000);
-        for second in 1..60 {
-            network.run_until(begun + seconds(second));
-            let p = client.paths().expect("several");
-            let show: Vec<_> = p
-                .iter()
-                .map(|p| (p.link, p.condition, p.rtt.as_millis(), p.lost_packets))
-                .collect();
-            println!(
-                "{second} {:?} {:?} {show:?}",
-                network.arrived_over(0)[0] / 1000,
-                network.arrived_over(1)[0] / 1000
-            );
-            if network.unfinished() == 0 {
-                break;
-            }
-        }
-        println!(
-            "{controller} both {}",
-            arrivals.last().since(begun).as_secs_f64()
-        );
-    }
+fn a_far_link_is_used_beside_a_fast_one_by_the_default_algorithm() {
+    // 50 Mbit/s x 30 ms carries 30 MB in 5.1 s. The far one needs 3 s to begin.
+    let links = [path(50, 30), path(20, 600)];
+    let controller = "whimbrel?clock=false";
+    let (mut network, client, server) = connect(&links, 1, controller);
+    let begun = network.now();
+    let arrivals = transfer(&mut network, &client, &server, 90_000_000);
+    network.run_until(begun + seconds(8));
+    let found = conditions(&client);
+    assert_eq!(found, [PathCondition::Open; 2], "{:?}", client.paths());
+    let far = network.arrived_over(1)[0];
+    assert!(far > 5_000_000, "{far} bytes over the far link");
+    assert!(network.run_tasks(begun + seconds(60)));
+    assert_eq!(arrivals.bytes(), 90_000_000);
+    let took = arrivals.last().since(begun).as_secs_f64();
+    println!("{took} s, 15.2 s over the fast link alone");
+    assert!(took < 13.5, "{took} s");
 }

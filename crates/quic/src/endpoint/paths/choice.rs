@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use whimbrel_cc::path_scheduler::{PathView, Scheduler};
 use whimbrel_units::Bytes;
 
+/// An end that only answers writes no more in all, bytes.
+const ANSWERS: u64 = 64 << 10;
+
 /// How much data of the application waits to be sent for the first time.
 ///
 /// noq does not say. It is what was written less what was sent; the sizes of packets tell the
@@ -52,6 +55,11 @@ impl Paths {
     pub fn on_written(&mut self, bytes: usize) {
         self.backlog.written += bytes as u64;
         self.backlog.has_news = true;
+    }
+
+    /// Whether the application sends data, and not only answers.
+    pub(super) fn is_sender(&self) -> bool {
+        self.backlog.written >= ANSWERS
     }
 
     /// Whether the application has written something within the last `span`.

@@ -12,7 +12,8 @@
 //!
 //! * it has been silent for [`FADE`]; or it is silent and either nothing else waits to be sent, as
 //!   at the end of a transfer, or the application needs its data in order, as that of a pipe: then
-//!   everything waits for what is in flight there;
+//!   everything waits for what is in flight there. Something must have come over another path
+//!   since; one on which nothing is in flight is pinged for that;
 //! * it is not silent, but nothing else waits, and a faster path that is idle can carry all that is
 //!   in flight on this one before the acknowledgment of it comes back.
 //!
@@ -88,13 +89,21 @@ impl Path {
     /// flight. That it is not silent yet says nothing: if the path that carries all acknowledgments
     /// dies, all fall silent at the same time.
     fn lives(&self, now: Instant) -> bool {
-        let (heard, unanswered) = {
-            let lane = &self.control.lock().lane;
-            (lane.heard, lane.unanswered)
-        };
+        let idle = self.control.lock().lane.unanswered.is_none();
+        self.is_usable() && (idle || self.has_just_spoken(now))
+    }
+
+    /// Something has just come back over it.
+    fn has_just_spoken(&self, now: Instant) -> bool {
         let recent = RECENT.max(self.srtt() / 4);
-        let proof = heard.max(self.arrived).is_some_and(|at| now < at + recent);
-        self.is_usable() && (proof || unanswered.is_none())
+        let heard = self.control.lock().lane.heard;
+        heard.max(self.arrived).is_some_and(|at| now < at + recent)
+    }
+
+    /// Something came back over it after `since`.
+    fn has_spoken_since(&self, since: Instant) -> bool {
+        let heard = self.control.lock().lane.heard;
+        heard.max(self.arrived).is_some_and(|at| at > since)
     }
 
     /// A packet of the path was acknowledged after `since`.
@@ -169,6 +178,7 @@ impl Paths {
                     };
                     path.probe(now, proto);
                     self.voice.on_change();
+                    self.ask_idle_paths(proto);
                 }
             }
             Health::Silent { since, .. } if path.is_back(since) => {
@@ -182,6 +192,15 @@ impl Paths {
         }
     }
 
+    /// A path has fallen silent: do those live on which nothing is in flight?
+    fn ask_idle_paths(&self, proto: &mut Connection) {
+        for path in self.open.iter().filter(|path| path.is_usable()) {
+            if path.control.lock().lane.unanswered.is_none() {
+                proto.ping_path(path.id).ok();
+            }
+        }
+    }
+
     fn another_lives(&self, now: Instant, index: usize) -> bool {
         let mut others = self.open.iter().enumerate().filter(|(i, _)| *i != index);
         others.any(|(_, other)| other.lives(now))
@@ -190,11 +209,22 @@ impl Paths {
     /// Whether another path would bring what is in flight on this one sooner.
     fn is_hopeless(&self, now: Instant, index: usize) -> bool {
         let path = &self.open[index];
-        if !path.established || !self.another_lives(now, index) {
+        // That another path is idle is no proof that it lives: acknowledgments of this one may be
+        // what it swallows.
+        let is_proven = |other: &Path| match path.health {
+            Health::Silent { since, .. } => {
+                other.has_spoken_since(path.control.lock().lane.unanswered.unwrap_or(since))
+            }
+            Health::Good => other.has_just_spoken(now),
+        };
+        let mut others = self.open.iter().filter(|other| other.id != path.id);
+        let another_lives = others.any(|other| other.is_usable() && is_proven(other));
+        if !path.established || !another_lives {
             return false;
         }
-        // A receiver has nothing in flight that anybody waits for.
-        let waits = path.control.lock().lane.data_in_flight > 0 || self.has_written(now, FADE);
+        // A receiver has nothing in flight that anybody waits for: its reports look like data.
+        let in_flight = path.control.lock().lane.data_in_flight > 0;
+        let waits = self.is_sender() && (in_flight || self.has_written(now, FADE));
         let is_dry = waits && self.dry_since.is_some_and(|since| now >= since + DRY);
         match path.health {
             Health::Silent { since, .. } => is_dry || self.in_order || now >= since + FADE,
