@@ -11,7 +11,7 @@
 //! |---|---|
 //! | Reconnaissance | the algorithm's, from the initial window |
 //! | Unvalidated | `saved/6`, paced over a round trip |
-//! | Validating | FlightSize, and 5 bytes for each acknowledged one, to `saved/2`, paced at the saved rate |
+//! | Validating | FlightSize, and 5 bytes for each acknowledged one, to `saved/2`, paced as saved |
 //! | Safe Retreat | PS/2 of its beginning |
 //! | Normal | the algorithm's |
 //!
@@ -34,8 +34,8 @@
 //! buffer that holds a BDP, three of five packets would be lost. A sixth fits there. Where the
 //! first acknowledgments of that sixth show no queue, packets leave at the saved rate until the
 //! window is the half. Where four in a row show one (by HyStart++'s threshold), the path is slower
-//! than it was: the window halves until all is acknowledged, and the algorithm starts at the BDP that the
-//! rate of these acknowledgments shows, as if slow start had found it.
+//! than it was: the window halves until all is acknowledged, and the algorithm starts at the BDP
+//! that the rate of these acknowledgments shows, as if slow start had found it.
 //!
 //! Departures from the RFC: counts of data delivered and lost tell which packets are unvalidated,
 //! since TCP has no packet numbers. The algorithm is built anew where the RFC sets cwnd and

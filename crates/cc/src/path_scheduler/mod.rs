@@ -31,8 +31,8 @@ use whimbrel_units::{Bytes, Duration, Rate};
 /// as a part of its RTT.
 const BETA: f64 = 0.25;
 
-/// A path is left for another one only if that gains so much: a reserve is given up with it.
-const GAIN: Duration = Duration::from_millis(100);
+/// A path is left for another one only if that gains so much.
+const GAIN: Duration = Duration::from_millis(20);
 
 /// What the scheduler knows of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -209,13 +209,13 @@ impl Paths {
     /// Whether another path would bring what is in flight on this one sooner.
     fn is_hopeless(&self, now: Instant, index: usize) -> bool {
         let path = &self.open[index];
-        // That another path is idle is no proof that it lives: acknowledgments of this one may be
-        // what it swallows.
+        // If this one is silent, that another path is idle is no proof that it lives:
+        // acknowledgments of this one may be what it swallows.
         let is_proven = |other: &Path| match path.health {
             Health::Silent { since, .. } => {
                 other.has_spoken_since(path.control.lock().lane.unanswered.unwrap_or(since))
             }
-            Health::Good => other.has_just_spoken(now),
+            Health::Good => other.lives(now),
         };
         let mut others = self.open.iter().filter(|other| other.id != path.id);
         let another_lives = others.any(|other| other.is_usable() && is_proven(other));
