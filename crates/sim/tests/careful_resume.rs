@@ -44,7 +44,11 @@ fn completion(flow: &FlowOutcome) -> f64 {
 fn gain(rate: &str, controller: &str, size: &str, cwnd: &str) -> f64 {
     let without = &play(rate, RTT, controller, size, "", "")[0];
     let with = &play(rate, RTT, controller, size, &saved(cwnd), "")[0];
-    println!("{controller}, {size}: {:.2}, {:.2}", completion(without), completion(with));
+    println!(
+        "{controller}, {size}: {:.2}, {:.2}",
+        completion(without),
+        completion(with)
+    );
     (completion(without) - completion(with)) / (RTT / 1000.0)
 }
 
@@ -72,7 +76,11 @@ fn a_tenth_of_the_saved_capacity_costs_no_more_losses_than_slow_start() {
         let play = |keys: &str| play("20 Mbit/s", RTT, controller, "20 MB", keys, "").remove(0);
         let (without, with) = (play(""), play(&saved("15 MB")));
         let losses = (with.retransmits, without.retransmits);
-        println!("{controller}: {:.2}, {:.2}; {losses:?}", completion(&without), completion(&with));
+        println!(
+            "{controller}: {:.2}, {:.2}; {losses:?}",
+            completion(&without),
+            completion(&with)
+        );
         assert!(losses.0 <= losses.1, "{controller}: {losses:?}");
         assert!(completion(&with) < completion(&without), "{controller}");
     }
