@@ -7,11 +7,10 @@
 //! sees nothing of the others but the queue.
 //!
 //! Hosts have one thing in common: the time of day. NTP keeps it within some milliseconds between
-//! hosts of the Internet. So a **stroke** is each instant of UTC that is a multiple of
-//! `drain_after` (5 s), counted since 1970, and drains and trials begin at strokes only (the first
-//! trial of a connection at a full second, `compete.rs`). A flow
-//! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
-//! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
+//! hosts of the Internet. So a **stroke** is each instant of UTC that is a multiple of a quarter of
+//! `drain_after` (1.25 s), counted since 1970, and drains and trials begin at strokes only: the
+//! first trial of a connection at any, a drain at each fourth. A flow that needs longer times takes
+//! each eighth, sixteenth... stroke, so that its strokes are strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
 //! by a part of that. Where they differ by more, each flow drains at its own time, and flows
 //! of this algorithm share less well (docs/whimbrel.md has the figures): `clock=false` is for such
 //! hosts (`rhythm.rs`). What all flows leave for that time is a tenth of what they have, which is
@@ -23,6 +22,9 @@
 
 use super::config::Config;
 use crate::registry::entry::Setup;
+
+/// Strokes from one drain to the next. The first trial is at the first of them.
+pub(super) const STROKES: f64 = 4.0;
 
 /// The strokes of the shared clock.
 #[derive(Debug, Clone, Copy)]

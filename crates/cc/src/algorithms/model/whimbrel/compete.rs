@@ -18,7 +18,8 @@
 //!   are [`TRIALS`] seconds apart, and then twice that up to the second of them. If the queue
 //!   empties, no other flow keeps it. Flows of this algorithm that took each other for others all
 //!   do so at the same time, and find themselves alone. The first trial of a connection is at the
-//!   next full second ([`FIRST_TRIAL`]).
+//!   next stroke: before it nothing is known of the others, and while many flows begin, one that is
+//!   mistaken misleads all the others.
 //!
 //! Units: seconds, bytes.
 
@@ -36,10 +37,6 @@ const EMPTY: u32 = 8;
 
 /// Time from one trial to the next, first and at most, s.
 const TRIALS: (f64, f64) = (4.0, 32.0);
-
-/// The first trial is at a multiple of this of UTC, s. Before it nothing is known of the others,
-/// and while many flows begin, one that is mistaken misleads all the others.
-pub(super) const FIRST_TRIAL: f64 = 1.0;
 
 /// Round trips from one trial to the next, and before the first, at least. One that misses the
 /// trial of the others would have the path for itself until the next, and drive them back to it.

@@ -82,8 +82,8 @@ use crate::interface::{
 };
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, Setup, code};
-use clock::Clock;
-use compete::{Compete, FIRST_TRIAL};
+use clock::{Clock, STROKES};
+use compete::Compete;
 use config::{Config, PARAMETERS};
 use cruise::Cruise;
 use delays::Delays;
@@ -235,8 +235,6 @@ struct Whimbrel {
     round: RoundTrip,
     /// The strokes of drains and trials.
     clock: Clock,
-    /// Those of the first trial.
-    early: Clock,
     rhythm: Rhythm,
     share: Share,
     yielding: Yielding,
@@ -312,8 +310,7 @@ impl Whimbrel {
             rate: MaxRate::default(),
             step: RttStep::default(),
             round: RoundTrip::default(),
-            clock: Clock::of(setup, &config, config.drain_after),
-            early: Clock::of(setup, &config, FIRST_TRIAL),
+            clock: Clock::of(setup, &config, config.drain_after / STROKES),
             rhythm: Rhythm::NEW,
             share: Share::default(),
             yielding: Yielding::new(config.withstand),
@@ -552,10 +549,11 @@ impl Controller for Whimbrel {
     }
 
     fn transport_features(&self) -> TransportFeatures {
-        match self.config.forward {
+        let times = match self.config.forward {
             true => TransportFeatures::SAMPLED_RECEIVER_TIMES,
             false => TransportFeatures::NOTHING,
-        }
+        };
+        times.union(TransportFeatures::PROBES_IN_SILENCE)
     }
 
     fn path_changes(&self) -> Option<u64> {
@@ -595,12 +593,11 @@ impl Whimbrel {
             self.on_round(ack, now);
         }
         let standing = self.delays.standing();
-        let early = self.early.on_ack(now, standing).is_some();
         let stroke = self.clock.on_ack(now, standing);
-        match self.config.clock {
-            true if early || stroke.is_some() => self.on_stroke(now, early, stroke),
-            true => {}
-            false => self.on_rhythm(now),
+        match (self.config.clock, stroke) {
+            (true, Some(stroke)) => self.on_stroke(now, stroke),
+            (true, None) => {}
+            (false, _) => self.on_rhythm(now),
         }
         if !usable {
             return;

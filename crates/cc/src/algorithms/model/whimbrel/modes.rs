@@ -42,6 +42,11 @@ const SETTLING: u64 = 4;
 /// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
 
+/// A queue is taken for others' only if it is so many times as long as what a flow of this rate
+/// wants: then the flow has yielded by a sixth of the queue in each round trip, and all flows of
+/// this algorithm would have emptied it together.
+const UNWANTED: f64 = 1.5;
+
 /// Largest growth of the window when it begins to compete.
 const BACK: f64 = 3.0;
 
@@ -280,7 +285,9 @@ impl Whimbrel {
         let (queue, foreign) = (self.delays.queue(), self.foreign());
         let onset = self.yielding.onset();
         let before = before.max(self.window);
-        let elastic = self.yielding.on_round(before, queue, foreign);
+        // A flow that is near its own fixed point does not yield, so it proves nothing.
+        let unwanted = UNWANTED * self.want(self.own_rate()) + self.allowance();
+        let elastic = (self.yielding).on_round(before, queue, foreign.max(unwanted));
         if elastic && self.config.elasticity {
             self.window = onset.min(BACK * self.window).max(self.window);
             self.begin_competing(now);
