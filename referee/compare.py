@@ -6,7 +6,7 @@ more than the tolerance and is not in KNOWN. Needs only Python 3's standard libr
 
     referee/compare.py                 the table (ns-3's half from answers.json, a sample run again)
     referee/compare.py --full          the same, with all of ns-3's half run again (minutes)
-    referee/compare.py --live          ns-3's half from target/referee/cache, or run
+    referee/compare.py --fresh         ns-3's half from target/referee/cache, or run
     referee/compare.py --record        runs ns-3's half and writes answers.json
     referee/compare.py --ns3-only      only ns-3's half
     referee/compare.py --stock         with ns-3.44's own NewReno and PRR (see README.md)
@@ -15,6 +15,7 @@ more than the tolerance and is not in KNOWN. Needs only Python 3's standard libr
 
 import argparse
 import json
+import random
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,8 @@ FLOWS = [1, 10]
 LOSSES = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05]
 SEGMENT = 1460  # payload bytes of a packet, in both simulators
 SCENARIO = ns3sim.HERE / "dumbbell.toml"
+KEPT = ns3sim.Kept("compare", "dumbbell", ["duration_s", "delivered_packets"])
+AGAIN = 12  # runs of ns-3 that are repeated each time
 
 # Points whose difference is explained and accepted: (controller, flows, loss) -> the reason.
 KNOWN = {}
@@ -53,14 +56,15 @@ def ns3_point(controller, flows, loss, seed, stock):
 
 
 def ns3_goodputs(points, seeds, options):
-    """{point: [total goodput in bit/s, one per seed]}"""
+    """{point: [total goodput in bit/s, one per seed]}, and how repeated runs differ"""
     stock = options.stock
     runs = [ns3_point(*point, seed, stock) for point in points for seed in range(1, seeds + 1)]
-    answers = ns3sim.answers(runs, "dumbbell", options)
-    return {
+    answers, changed = KEPT.answers(runs, options, random.sample(range(len(runs)), AGAIN))
+    goodputs = {
         point: [goodput(answer) for answer in answers[i * seeds : (i + 1) * seeds]]
         for i, point in enumerate(points)
     }
+    return goodputs, changed
 
 
 def whimbrel_runs(binary, scenario, changes):
@@ -171,8 +175,11 @@ def add_arguments(parser, seeds, tolerance):
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def finish(lines, options, show):
-    """Prints the table, by `show` or as JSON, and returns the exit status."""
+def finish(lines, options, show, changed):
+    """Prints how ns-3 differs from what is kept, and the table, by `show` or as JSON. Returns the
+    exit status."""
+    for difference in changed:
+        print(difference, file=sys.stderr)
     if options.json:
         print(
             json.dumps(
@@ -181,7 +188,7 @@ def finish(lines, options, show):
         )
     else:
         show(lines)
-    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+    return 1 if changed or any(line.get("verdict") == "differs" for line in lines) else 0
 
 
 def main():
@@ -195,9 +202,9 @@ def main():
         "--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'"
     )
     add_arguments(parser, seeds=10, tolerance=0.10)
-    ns3sim.add_arguments(parser, again=12)
+    ns3sim.add_arguments(parser)
     options = parser.parse_args()
-    options.live |= options.stock
+    options.fresh |= options.stock
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(
             f"{options.whimbrel} does not exist; build it, name it with --whimbrel, "
@@ -211,7 +218,7 @@ def main():
         for flows in FLOWS
         for loss in LOSSES
     ]
-    theirs = ns3_goodputs(points, options.seeds, options)
+    theirs, changed = ns3_goodputs(points, options.seeds, options)
     ours = {}
     if not options.ns3_only:
         for flows in FLOWS:
@@ -221,7 +228,7 @@ def main():
             sys.exit(f"compare.py: expected {options.seeds} runs of whimbrel for {missing}")
     lines = [judge(point, theirs[point], ours.get(point), options.tolerance) for point in points]
 
-    return finish(lines, options, print_table)
+    return finish(lines, options, print_table, changed)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 """Compares Whimbrel's algorithms with ns-3's: 1 and 4 flows, 40 and 140 ms, 3 loss rates.
 
 dumbbell.cc with the algorithms of laws.h is the experiment in ns-3, laws.toml in Whimbrel. ns-3's
-half is kept in ns3.json together with its provenance. Each time a sample of it is run again and
-must give the same result. Exits with 1 if it does not, or if a point differs by more than the
-tolerance and is not in KNOWN. Needs only Python 3's standard library.
+half is kept in answers.json. Each time a sample of it is run again and must give the same result.
+Exits with 1 if it does not, or if a point differs by more than the tolerance and is not in KNOWN.
+Needs only Python 3's standard library.
 
     referee/laws.py                 the table
-    referee/laws.py --full          the same, and repeats all runs of ns3.json (10 minutes)
-    referee/laws.py --record        runs ns-3's half and writes ns3.json (after changing it)
+    referee/laws.py --full          the same, and repeats all of ns-3's runs (10 minutes)
+    referee/laws.py --record        runs ns-3's half and writes answers.json (after changing it)
     referee/laws.py --fresh         ns-3's half from its cache, or run; for work on laws.h
     referee/laws.py --stock         with ns-3.44's own algorithms (see README.md); not kept
     referee/laws.py --laws bic,yeah only these
@@ -49,8 +49,7 @@ DELAYS = {40: 10, 140: 60}  # base RTT -> one-way delay of the shared link, ms
 LOSSES = [0.0, 0.001, 0.01]
 SECONDS = 60
 SCENARIO = ns3sim.HERE / "laws.toml"
-RECORD = ns3sim.HERE / "ns3.json"
-COMMAND = "referee/laws.py --record"
+KEPT = ns3sim.Kept("laws", "dumbbell", ["delivered_packets"])
 
 # Points whose difference is explained and accepted: (algorithm, flows, RTT, loss) -> the reason.
 FEW = "with few samples in a round trip ns-3 grows by 1/cwnd, not by a segment"
@@ -86,65 +85,16 @@ def ns3_run(point, seed, stock=False):
     return run | ({"recovery": "prr"} if stock else SAMPLES | LAWS[law][1])
 
 
-def common(point):
-    """The parameters that all runs of a point share: all but the seed and the start times."""
-    return {key: value for key, value in ns3_run(point, 1).items() if key not in ("seed", "starts")}
-
-
-def ns3_packets(wanted, seeds, jobs, stock=False):
-    """{point: [packets delivered, one per seed]}, by ns-3."""
-    runs = [ns3_run(point, seed, stock) for point in wanted for seed in range(1, seeds + 1)]
-    packets = [answer["delivered_packets"] for answer in ns3sim.run_all(runs, jobs)]
-    return {point: packets[i * seeds : (i + 1) * seeds] for i, point in enumerate(wanted)}
-
-
-def made_by(seeds):
-    """The provenance of ns3.json: what else than the parameters determines its numbers."""
-    return {
-        "ns-3": ns3sim.version(),
-        "sources": ns3sim.fingerprint("dumbbell"),
-        "seeds": seeds,
-        "command": COMMAND,
-    }
-
-
-def record(seeds, jobs):
-    everything = ns3_packets(points(LAWS), seeds, jobs)
-    lines = [
-        json.dumps({"point": point, "run": common(point), "delivered_packets": packets})
-        for point, packets in everything.items()
-    ]
-    RECORD.write_text(
-        '{"made": ' + json.dumps(made_by(seeds)) + ',\n"points": [\n' + ",\n".join(lines) + "\n]}\n"
-    )
-
-
-def recorded(seeds):
-    """{point: [packets delivered, one per seed]} of ns3.json; fails if its provenance differs."""
-    kept = json.loads(RECORD.read_text())
-    wrong = [key for key, value in made_by(seeds).items() if kept["made"].get(key) != value]
-    everything = {tuple(line["point"]): line for line in kept["points"]}
-    wrong += [
-        str(point)
-        for point in points(LAWS)
-        if point not in everything or everything[point]["run"] != common(point)
-    ]
-    if wrong:
-        sys.exit(
-            f"laws.py: {RECORD.name} has a different provenance ({', '.join(wrong)}): run {COMMAND}"
-        )
-    return {point: line["delivered_packets"] for point, line in everything.items()}
-
-
-def run_again(kept, wanted, jobs):
-    """Repeats these (point, seed) without the cache and reports differences from `kept`."""
-    answers = ns3sim.run_all([ns3_run(point, seed) for point, seed in wanted], jobs, cached=False)
-    return [
-        f"{point}, seed {seed}: {answer['delivered_packets']} packets "
-        f"instead of {kept[point][seed - 1]}"
-        for (point, seed), answer in zip(wanted, answers)
-        if answer["delivered_packets"] != kept[point][seed - 1]
-    ]
+def ns3_packets(laws, options):
+    """{point: [packets delivered, one per seed]}, by ns-3, and how repeated runs differ."""
+    seeds, wanted = options.seeds, points(laws)
+    chosen = [(point, seed) for point in wanted for seed in range(1, seeds + 1)]
+    of = {law: [i for i, (point, _) in enumerate(chosen) if point[0] == law] for law in laws}
+    again = [i for law in laws for i in random.sample(of[law], options.sample)]
+    runs = [ns3_run(point, seed, options.stock) for point, seed in chosen]
+    answers, changed = KEPT.answers(runs, options, again)
+    packets = [answer["delivered_packets"] for answer in answers]
+    return {point: packets[i * seeds : (i + 1) * seeds] for i, point in enumerate(wanted)}, changed
 
 
 def whimbrel_packets(binary, laws, flows, seeds):
@@ -208,8 +158,6 @@ def main():
         help="the whimbrel command (default: %(default)s)",
     )
     parser.add_argument("--laws", default=",".join(LAWS), help="only these, separated by commas")
-    parser.add_argument("--full", action="store_true", help="repeat all of ns-3's runs")
-    parser.add_argument("--record", action="store_true", help="run ns-3's half and write ns3.json")
     parser.add_argument("--stock", action="store_true", help="ns-3's own algorithms and PRR")
     parser.add_argument(
         "--sample",
@@ -217,34 +165,20 @@ def main():
         default=2,
         help="runs of each algorithm to repeat (default: %(default)s)",
     )
-    parser.add_argument(
-        "--fresh", action="store_true", help="ns-3's half from its cache, not from ns3.json"
-    )
+    ns3sim.add_arguments(parser)
     compare.add_arguments(parser, seeds=5, tolerance=0.15)
     options = parser.parse_args()
+    options.fresh |= options.stock
     laws = options.laws.split(",")
     if unknown := set(laws) - set(LAWS):
         parser.error(f"unknown algorithms {sorted(unknown)}")
 
     ns3sim.build()
     if options.record:
-        record(options.seeds, options.jobs)
+        laws = list(LAWS)
+    theirs, changed = ns3_packets(laws, options)
+    if options.record:
         return 0
-    changed = []
-    if options.stock or options.fresh:
-        theirs = ns3_packets(points(laws), options.seeds, options.jobs, options.stock)
-    else:
-        theirs = recorded(options.seeds)
-        runs = {
-            law: [(point, seed) for point in points([law]) for seed in range(1, options.seeds + 1)]
-            for law in laws
-        }
-        again = [
-            run
-            for law in laws
-            for run in (runs[law] if options.full else random.sample(runs[law], options.sample))
-        ]
-        changed = run_again(theirs, again, options.jobs)
     ours = {}
     for flows in FLOWS:
         ours |= whimbrel_packets(options.whimbrel, laws, flows, options.seeds)
@@ -252,9 +186,7 @@ def main():
         judge(point, theirs[point], ours[point], options.tolerance, options.stock)
         for point in points(laws)
     ]
-    for difference in changed:
-        print(f"laws.py: ns-3 differs from {RECORD.name}: {difference}", file=sys.stderr)
-    return compare.finish(lines, options, print_table) or (1 if changed else 0)
+    return compare.finish(lines, options, print_table, changed)
 
 
 if __name__ == "__main__":

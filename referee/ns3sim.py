@@ -2,15 +2,14 @@
 
 A result of ns-3 depends only on the program and its parameters, so it is kept in
 target/referee/cache under the hash of both. Those that `make referee` needs are kept with the
-sources, in answers.json; each time a sample of them is run again and must be the same. Needs only
-Python 3's standard library.
+sources (`Kept`); each time a sample of them is run again and must be the same. Needs only Python
+3's standard library.
 """
 
 import hashlib
 import json
 import os
 import random
-import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,19 +18,12 @@ HERE = Path(__file__).resolve().parent
 OUT = Path(os.environ.get("WHIMBREL_REFEREE_DIR", HERE.parent / "target" / "referee"))
 CACHE = OUT / "cache"
 ANSWERS = HERE / "answers.json"
-# What of a result depends on the machine, or is not compared.
-LEFT_OUT = ("wall_s", "cpu_s", "events", "flows")
 SOURCES = {"dumbbell": ("dumbbell.cc", "laws.h"), "wifi": ("wifi.cc",)}
 
 
 def build():
     """Builds the programs that are out of date."""
     subprocess.run([str(HERE / "build.sh")], check=True, stdout=subprocess.DEVNULL)
-
-
-def version():
-    """The version of ns-3 that build.sh installs."""
-    return re.search(r"^version=(\S+)$", (HERE / "build.sh").read_text(), re.MULTILINE).group(1)
 
 
 def fingerprint(program):
@@ -82,67 +74,71 @@ def run_all(points, jobs=None, program="dumbbell", cached=True):
         return list(pool.map(lambda point: run(point, cached, program), points))
 
 
-def recorded(points, program, again):
-    """As `run_all`, but from answers.json; `again` of them (None: all) are run again, too.
+class Kept:
+    """ns-3's half of a comparison, kept in answers.json under its `name`: what the `program`
+    answered, as far as it is compared, and a hash of its sources."""
 
-    Exits if one differs, is missing, or if answers.json was made by other sources.
-    """
-    kept = json.loads(ANSWERS.read_text()).get(program, {})
-    if kept.get("sources") != fingerprint(program):
-        raise SystemExit(f"{ANSWERS.name} was made by other sources of {program}: use --record")
-    names = [" ".join(arguments(point)) for point in points]
-    if missing := [name for name in names if name not in kept["answers"]]:
-        raise SystemExit(f"{ANSWERS.name} has no answer for {program} {missing[0]}: use --record")
-    answers = [kept["answers"][name] for name in names]
-    chosen = range(len(points)) if again is None else random.sample(range(len(points)), again)
-    fresh = run_all([points[i] for i in chosen], program=program, cached=False)
-    for i, answer in zip(chosen, fresh):
-        if compared(answer) != answers[i]:
-            raise SystemExit(f"ns-3 differs from {ANSWERS.name}: {program} {names[i]}")
-    return answers
+    def __init__(self, name, program, fields):
+        self.name, self.program, self.fields = name, program, fields
 
+    def answers(self, points, options, again):
+        """ns-3's half, in the order of the points, from where the options say, and how a run that
+        was repeated differs, in words. `again`: the indices of points that are repeated."""
+        if options.record or options.fresh or options.ns3_only:
+            fresh = run_all(points, options.jobs, self.program)
+            if options.record:
+                self.write(points, fresh)
+            return fresh, []
+        names, answers = self.read(points)
+        again = range(len(points)) if options.full else again
+        fresh = run_all([points[i] for i in again], options.jobs, self.program, cached=False)
+        changed = [
+            f"ns-3 differs from {ANSWERS.name}: {names[i]}: {self.compared(answer)} instead of "
+            f"{answers[i]}"
+            for i, answer in zip(again, fresh)
+            if self.compared(answer) != answers[i]
+        ]
+        return answers, changed
 
-def record(points, program):
-    """Runs these simulations, and writes answers.json with them as all that is kept of `program`."""
-    everything = json.loads(ANSWERS.read_text()) if ANSWERS.exists() else {}
-    answers = run_all(points, program=program)
-    everything[program] = {
-        "sources": fingerprint(program),
-        "answers": {
-            " ".join(arguments(point)): compared(answer) for point, answer in zip(points, answers)
-        },
-    }
-    ANSWERS.write_text("{" + ",\n".join(map(written, sorted(everything.items()))) + "}\n")
-    return answers
+    def compared(self, answer):
+        """What of an answer is compared; it is the same on each machine."""
+        return {key: answer[key] for key in self.fields if key in answer}
+
+    def read(self, points):
+        """Names and kept answers of the points. Exits if one is missing, or the sources differ."""
+        kept = json.loads(ANSWERS.read_text()).get(self.name, {})
+        if kept.get("sources") != fingerprint(self.program):
+            raise SystemExit(f"{self.name}: the answers in {ANSWERS.name} are of other sources; "
+                             "keep new ones with --record, or use --fresh")
+        names = [" ".join(arguments(point)) for point in points]
+        if missing := [name for name in names if name not in kept["answers"]]:
+            raise SystemExit(f"{self.name}: {ANSWERS.name} has no answer for {missing[0]}; keep it "
+                             "with --record, or use --fresh")
+        return names, [kept["answers"][name] for name in names]
+
+    def write(self, points, answers):
+        """Keeps these answers, and no others of this comparison."""
+        everything = json.loads(ANSWERS.read_text()) if ANSWERS.exists() else {}
+        named = zip((" ".join(arguments(point)) for point in points), answers)
+        everything[self.name] = {
+            "sources": fingerprint(self.program),
+            "answers": {name: self.compared(answer) for name, answer in named},
+        }
+        ANSWERS.write_text("{" + ",\n".join(map(written, sorted(everything.items()))) + "}\n")
 
 
 def written(entry):
-    """A program's part of answers.json, an answer in a line."""
-    program, kept = entry
+    """A comparison's part of answers.json, an answer in a line."""
+    name, kept = entry
     lines = [f"{json.dumps(of)}: {json.dumps(answer)}" for of, answer in kept["answers"].items()]
     answers = ",\n".join(lines)
-    return f'"{program}": {{"sources": "{kept["sources"]}", "answers": {{\n{answers}\n}}}}'
+    return f'"{name}": {{"sources": "{kept["sources"]}", "answers": {{\n{answers}\n}}}}'
 
 
-def compared(answer):
-    """What of a result is the same on each machine."""
-    return {key: value for key, value in answer.items() if key not in LEFT_OUT}
-
-
-def add_arguments(parser, again):
-    """Options of a comparison that may take ns-3's half from answers.json."""
+def add_arguments(parser):
+    """Options of a comparison whose half of ns-3 is kept."""
     parser.add_argument(
-        "--live", action="store_true", help="ns-3's half from its cache, or run; not answers.json"
+        "--fresh", action="store_true", help="ns-3's half from its cache, or run; not answers.json"
     )
     parser.add_argument("--record", action="store_true", help="run ns-3's half and keep it")
-    parser.add_argument("--full", action="store_true", help="run again all that answers.json has")
-    parser.set_defaults(again=again)
-
-
-def answers(points, program, options):
-    """ns-3's half, in the order of the points, from where the options say."""
-    if options.record:
-        return record(points, program)
-    if options.live or options.ns3_only:
-        return run_all(points, options.jobs, program)
-    return recorded(points, program, None if options.full else options.again)
+    parser.add_argument("--full", action="store_true", help="repeat all of ns-3's runs")

@@ -7,7 +7,7 @@ Python 3's standard library.
 
     referee/wifi.py                 the table (ns-3's half from answers.json, a sample run again)
     referee/wifi.py --full          the same, with all of ns-3's half run again (minutes)
-    referee/wifi.py --live          ns-3's half from target/referee/cache, or run
+    referee/wifi.py --fresh         ns-3's half from target/referee/cache, or run
     referee/wifi.py --record        runs ns-3's half and writes answers.json
     referee/wifi.py --all           more points: AIFS slots, trains of 2 to 20 packets, BAR
     referee/wifi.py --ns3-only      only ns-3's half
@@ -16,6 +16,7 @@ Python 3's standard library.
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,8 @@ MODES = {
     300: {"mode": "HtMcs15", "width": 40, "shortGuard": 1, "control": "OfdmRate24Mbps"},
     600: {"mode": "HtMcs31", "width": 40, "shortGuard": 1, "control": "OfdmRate24Mbps"},
 }
+KEPT = ns3sim.Kept("wifi", "wifi", ["stations", "train_bps"])
+AGAIN = 6  # runs of ns-3 that are repeated each time
 PAPER = [6.5, 30, 120, 300, 600]  # the rates of Enhanced-AATP, Table 4
 
 # Simulated seconds, enough for a standard error of about 1 % over three seeds. With two stations
@@ -118,10 +121,11 @@ def parameters(point, seed):
 
 
 def ns3_answers(chosen, seeds, options):
-    """[results of a point, one for each seed]"""
+    """[results of a point, one for each seed], and how repeated runs differ"""
     runs = [MODES[point[2]] | parameters(point, seed) for point in chosen for seed in seeds]
-    answers = ns3sim.answers(runs, "wifi", options)
-    return [answers[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(chosen))]
+    answers, changed = KEPT.answers(runs, options, random.sample(range(len(runs)), AGAIN))
+    size = len(seeds)
+    return [answers[i * size : (i + 1) * size] for i in range(len(chosen))], changed
 
 
 def whimbrel_answers(binary, chosen, seeds):
@@ -193,10 +197,10 @@ def main():
         "--all", action="store_true", help="more points, for explanation rather than for the check"
     )
     compare.add_arguments(parser, seeds=3, tolerance=0.03)
-    ns3sim.add_arguments(parser, again=6)
+    ns3sim.add_arguments(parser)
     options = parser.parse_args()
     # Only the points of the check are kept.
-    options.live |= options.all
+    options.fresh |= options.all
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(
             f"{options.whimbrel} does not exist; build it (cargo build --release -p wifi-speed), "
@@ -205,7 +209,7 @@ def main():
 
     ns3sim.build()
     chosen, seeds = points(options.all), range(1, options.seeds + 1)
-    theirs = ns3_answers(chosen, seeds, options)
+    theirs, changed = ns3_answers(chosen, seeds, options)
     ours = (
         [None] * len(chosen)
         if options.ns3_only
@@ -214,7 +218,7 @@ def main():
     lines = [
         line for answers in zip(chosen, theirs, ours) for line in judge(*answers, options.tolerance)
     ]
-    return compare.finish(lines, options, print_table)
+    return compare.finish(lines, options, print_table, changed)
 
 
 if __name__ == "__main__":
