@@ -1,6 +1,8 @@
 //! Work that blocks, such as on the disk, and tasks that end with their owner.
 
 use crate::error::Error;
+use std::sync::Arc;
+use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 /// Runs work that blocks on a thread for it.
@@ -15,6 +17,29 @@ pub(crate) async fn blocking<T: Send + 'static>(
         return crate::world::slow::blocking(work).await;
     }
     spawn_blocking(work).await.map_err(|_| Error::Stopped)?
+}
+
+/// Does work that blocks on all that has arrived, at most `most` at once, again and again. Passes
+/// the results on until nobody takes them or nothing more arrives.
+pub(crate) async fn in_batches<T: Send + 'static, R: Send + 'static>(
+    mut arriving: mpsc::Receiver<T>,
+    most: usize,
+    results: mpsc::Sender<R>,
+    work: impl Fn(Vec<T>) -> Vec<R> + Send + Sync + 'static,
+) {
+    let work = Arc::new(work);
+    let mut batch = Vec::new();
+    while arriving.recv_many(&mut batch, most).await > 0 {
+        let (work, batch) = (Arc::clone(&work), std::mem::take(&mut batch));
+        let Ok(done) = blocking(move || Ok(work(batch))).await else {
+            return;
+        };
+        for result in done {
+            if results.send(result).await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 /// A task that ends when this is dropped.

@@ -5,7 +5,7 @@ use super::request::{base, below};
 use super::session::Session;
 use super::shared::Shared;
 use super::usage::Reservation;
-use crate::blocking::{Task, blocking};
+use crate::blocking::{Task, blocking, in_batches};
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
 use crate::connection::key_exchange::KeyExchange;
@@ -136,9 +136,10 @@ impl Session {
         let committer = {
             let (stage, answers, count) = (Arc::clone(&stage), answers.clone(), Arc::clone(count));
             let (shared, user) = (Arc::clone(&self.peer.shared), self.client.user.name.clone());
-            let each = move |growth| shared.usage.changed(&user, growth);
+            let grown = move |growth| shared.usage.changed(&user, growth);
+            let name = move |batch| name(&stage, batch, &count, &grown);
             // What is written gets its names also if the client leaves.
-            tokio::spawn(commit(stage, to_commit, answers, count, each))
+            tokio::spawn(in_batches(to_commit, WRITTEN, answers, name))
         };
         let mut committer = Some(committer);
         let cancel = Cancel::default();
@@ -298,32 +299,13 @@ impl Writing {
     }
 }
 
-/// Gives all files that are written their names, as many at once as there are.
-async fn commit(
-    stage: Arc<Stage>,
-    mut written: mpsc::Receiver<Written>,
-    answers: mpsc::Sender<(Message, u64)>,
-    count: Arc<Count>,
-    grown: impl Fn(i64) + Clone + Send + 'static,
-) {
-    let mut batch = Vec::new();
-    while written.recv_many(&mut batch, WRITTEN).await > 0 {
-        let (stage, count, grown) = (Arc::clone(&stage), Arc::clone(&count), grown.clone());
-        let batch = std::mem::take(&mut batch);
-        let named = blocking(move || Ok(name(&stage, batch, &count, grown)));
-        let Ok(messages) = named.await else {
-            return;
-        };
-        for message in messages {
-            if answers.send((message, 0)).await.is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// Gives the files of some packs their names. Returns the answers.
-fn name(stage: &Stage, batch: Vec<Written>, count: &Count, grown: impl Fn(i64)) -> Vec<Message> {
+/// Gives the files of some packs their names, all at once. Returns the answers.
+fn name(
+    stage: &Stage,
+    batch: Vec<Written>,
+    count: &Count,
+    grown: impl Fn(i64),
+) -> Vec<(Message, u64)> {
     let files = batch.iter().flat_map(|pack| &pack.files);
     let files: Vec<&Staged> = files.map(|(_, file)| file).collect();
     let results = stage.commit(&files);
@@ -344,7 +326,7 @@ fn name(stage: &Stage, batch: Vec<Written>, count: &Count, grown: impl Fn(i64)) 
             }
         }
         drop((pack.reserved, pack.kept));
-        messages.push(packed(pack.pack, pack.failures));
+        messages.push((packed(pack.pack, pack.failures), 0));
     }
     messages
 }

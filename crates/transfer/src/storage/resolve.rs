@@ -37,7 +37,7 @@ impl Found {
             FileType::Symlink => Kind::Link,
             _ => Kind::Other,
         };
-        Self {
+        let found = Self {
             kind,
             size: if kind == Kind::File {
                 stat.st_size as u64
@@ -45,8 +45,28 @@ impl Found {
                 0
             },
             mode: (stat.st_mode & 0o777) as u16,
-            modified: modified(kind, stat),
-        }
+            modified: FileTime {
+                seconds: stat.st_mtime,
+                nanoseconds: stat.st_mtime_nsec as u32,
+            },
+        };
+        #[cfg(test)]
+        let found = found.as_simulated();
+        found
+    }
+
+    /// In a simulated world all that clients see follows from a seed, but a directory has the time
+    /// of the real file system.
+    #[cfg(test)]
+    fn as_simulated(self) -> Self {
+        let modified = match self.kind {
+            Kind::Directory if crate::world::network::is_simulated() => FileTime {
+                seconds: 0,
+                nanoseconds: 0,
+            },
+            _ => self.modified,
+        };
+        Self { modified, ..self }
     }
 
     /// The same, to be sent.
@@ -174,24 +194,6 @@ impl Storage {
             Some(found) if found.kind == Kind::File => found.mode,
             _ => mode.unwrap_or(0o666) & !self.umask & 0o777,
         }
-    }
-}
-
-fn modified(kind: Kind, stat: &Stat) -> FileTime {
-    // In a simulated world all that clients see follows from a seed, but a directory has the time
-    // of the real file system.
-    #[cfg(test)]
-    if kind == Kind::Directory && crate::world::network::is_simulated() {
-        let (seconds, nanoseconds) = (0, 0);
-        return FileTime {
-            seconds,
-            nanoseconds,
-        };
-    }
-    let _ = kind;
-    FileTime {
-        seconds: stat.st_mtime,
-        nanoseconds: stat.st_mtime_nsec as u32,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Gets many small files in packs: without a round trip for each.
 
 use super::item::{Counts, Item, STALL};
-use crate::blocking::blocking;
+use crate::blocking::{blocking, in_batches};
 use crate::client::session::ClientSession;
 use crate::connection::framing::Control;
 use crate::connection::routes::{ChunkStream, Routes};
@@ -84,7 +84,11 @@ pub(super) async fn get_small(
     let (written, to_commit) = mpsc::channel(WRITTEN);
     let (committed, mut finished) = mpsc::channel(WRITTEN);
     // What is written gets its names also if the connection is lost.
-    let committer = tokio::spawn(commit(Arc::clone(&stage), to_commit, committed));
+    let committer = {
+        let stage = Arc::clone(&stage);
+        let name = move |batch| name(&stage, batch);
+        tokio::spawn(in_batches(to_commit, WRITTEN, committed, name))
+    };
     let mut open = vec![true; locals.len()];
     let mut finish: Option<Finish> = None;
     let mut stored_packs = 0;
@@ -222,27 +226,7 @@ fn write(
 /// Files by their number, and what became of them.
 type Named = Vec<(usize, Result<(), Error>)>;
 
-/// Gives all files that are written their names, as many at once as there are.
-async fn commit(
-    stage: Arc<Stage>,
-    mut written: mpsc::Receiver<Written>,
-    done: mpsc::Sender<Named>,
-) {
-    let mut batch = Vec::new();
-    while written.recv_many(&mut batch, WRITTEN).await > 0 {
-        let (stage, batch) = (Arc::clone(&stage), std::mem::take(&mut batch));
-        let Ok(packs) = blocking(move || Ok(name(&stage, batch))).await else {
-            return;
-        };
-        for all in packs {
-            if done.send(all).await.is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// Gives the files of some packs their names.
+/// Gives the files of some packs their names, all at once.
 fn name(stage: &Stage, batch: Vec<Written>) -> Vec<Named> {
     let files = batch.iter().flat_map(|pack| &pack.files);
     let staged: Vec<&Staged> = files.filter_map(|(_, staged)| staged.as_ref()).collect();
