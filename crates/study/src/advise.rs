@@ -1,6 +1,6 @@
 //! Which algorithm to use on a path, measured by simulation.
 
-use crate::neighbours::{Beside, Neighbours, Repeats, SharedPath, TOLERABLE, beside, measure};
+use crate::neighbours::{Beside, Neighbours, Repeats, SharedPath, TOLERABLE, beside, league, runs};
 use crate::path::Path;
 use crate::prediction::Transfer;
 use crate::{Error, Observer};
@@ -245,7 +245,8 @@ impl<'a> Advisor<'a> {
         let (class, rtt) = (Class::A, &self.rtt);
         let point = MatrixPoint::new("advise", class, claim, aim, rtt, &[TESTED], spec)?;
         let threads = self.request.threads;
-        let league = measure(&point, names, seeds, threads, self.observer, "algorithms")?;
+        let runs = runs(&point, names, seeds, threads, self.observer, "algorithms")?;
+        let league = league(&point, names, &runs);
         let candidate = |cell: &whimbrel_rank::Cell| Candidate {
             name: cell.controller.clone(),
             alone: cell.interval().mean,

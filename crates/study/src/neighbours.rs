@@ -122,9 +122,8 @@ pub struct Beside {
 pub enum Repeats {
     /// With so many seeds.
     Fixed(u32),
-    /// With `first` seeds, and then with as many as the spread of those asks for: where the
-    /// neighbours deliver little, as CUBIC on a path with random loss, a run says little of what
-    /// they keep.
+    /// First with `first` seeds, then with as many as their spread requires: where the neighbours
+    /// deliver little, as CUBIC on a path with random loss, a run says little of what they keep.
     Until {
         /// The least number of seeds, at least 2.
         first: u32,
@@ -180,25 +179,25 @@ pub fn beside(
         &[TESTED],
         ScenarioSpec::on(path.link.clone(), flows, run),
     )?;
-    let league = match repeats {
-        Repeats::Fixed(seeds) => {
-            measure(&point, controllers, seeds, threads, observer, "neighbours")?
-        }
+    let play = |seeds, what| runs(&point, controllers, seeds, threads, observer, what);
+    let runs = match repeats {
+        Repeats::Fixed(seeds) => play(seeds, "neighbours")?,
         Repeats::Until {
             first,
             error,
             packets,
         } => {
-            let runs = play_all(&point, controllers, first, threads, observer, "neighbours")?;
+            let runs = play(first, "neighbours")?;
             let delivered: u64 = runs.values().flatten().map(|run| run.packets).sum();
             let most = packets.saturating_mul(first.into()) / delivered.max(1);
             let seeds = seeds_for(&runs, error).min(most.try_into().unwrap_or(u32::MAX));
             match seeds > first {
-                true => measure(&point, controllers, seeds, threads, observer, "more seeds")?,
-                false => league(&point, controllers, &runs),
+                true => play(seeds, "more seeds")?,
+                false => runs,
             }
         }
     };
+    let league = league(&point, controllers, &runs);
     let of = |name: &String| {
         let cell = league.cell(name, &point.id);
         let none = Beside {
@@ -230,20 +229,7 @@ fn seeds_for(runs: &Runs, error: f64) -> u32 {
 
 /// Runs the controllers, and those that their scores refer to, at one point; `what` names the
 /// progress.
-pub(crate) fn measure(
-    point: &MatrixPoint,
-    controllers: &[String],
-    seeds: u32,
-    threads: Option<NonZeroUsize>,
-    observer: &dyn Observer,
-    what: &str,
-) -> Result<League, Error> {
-    let runs = play_all(point, controllers, seeds, threads, observer, what)?;
-    Ok(league(point, controllers, &runs))
-}
-
-/// The runs of that.
-fn play_all(
+pub(crate) fn runs(
     point: &MatrixPoint,
     controllers: &[String],
     seeds: u32,
@@ -265,7 +251,8 @@ fn play_all(
         .collect())
 }
 
-fn league(point: &MatrixPoint, controllers: &[String], runs: &Runs) -> League {
+/// The scores of these runs.
+pub(crate) fn league(point: &MatrixPoint, controllers: &[String], runs: &Runs) -> League {
     let library = Library {
         version: String::new(),
         points: vec![point.clone()],
