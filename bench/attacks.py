@@ -9,7 +9,7 @@ Each attack runs against a server of its own on loopback. Onto a slow disk means
 together take 4 MB/s (`slow_disk.c`). Prints one line for each: the memory of its own (RssAnon) of
 the server before, at most during, and 75 s after the attack, what the clients sent, its threads at
 most, and the CPU time that it used in the last 10 s. Fails if a server used more than
-docs/limits.md says, still works when nobody is there any more, or does not serve afterwards.
+docs/limits.md says, keeps working after its clients have left, or does not serve afterwards.
 """
 
 import argparse

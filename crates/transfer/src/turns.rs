@@ -30,8 +30,8 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Runs work that hashes, in its turn. The turn lasts as long as the work, even if nobody waits
-    /// for it any more.
+    /// Runs work that hashes, in its turn. The turn lasts as long as the work, even if its
+    /// caller has gone.
     pub async fn hash<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,

@@ -134,7 +134,7 @@ pub struct TcpSettings {
     /// Tail loss probes (RFC 8985 section 7), with [`Recovery::Rack`].
     pub tail_loss_probe: bool,
     /// Probes in silence ([`Silence`](whimbrel_cc::connection::Silence)), with [`Recovery::Rack`],
-    /// as over QUIC. `None`: if the controller asks for them.
+    /// as over QUIC. `None`: on if the controller asks for them, else off.
     pub probes_in_silence: Option<bool>,
     /// Paces packets at this multiple of cwnd/srtt, where the controller sets no pacing rate
     /// (RFC 9002 section 7.7: 1.25). `None`: sending is clocked by acknowledgments alone.

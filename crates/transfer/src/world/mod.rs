@@ -14,8 +14,8 @@
 //! input as the command does, the server's whole code serves them. One thread runs all of it by
 //! tokio's virtual time. Endpoints have no sockets
 //! ([`Endpoint::simulated`](whimbrel_quic::endpoint::Endpoint::simulated)), and blocking work is
-//! done in the same thread. The disk of the server is that of the storage's own world. A seed gives the same life again,
-//! down to each bit on the network.
+//! done in the same thread. The disk of the server is that of the storage's own world. A seed gives
+//! the same life again, down to each bit on the network.
 
 mod client;
 mod life;

@@ -44,8 +44,8 @@ pub(super) fn end_all() {
     with(|slow| slow.ended.send_replace(()));
 }
 
-/// Does work that blocks, after a while. As in a thread of its own, it is done even if nobody waits
-/// for it.
+/// Does work that blocks, after a while. As in a thread of its own, it is done even if its
+/// caller has gone.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {

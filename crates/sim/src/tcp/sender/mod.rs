@@ -65,7 +65,7 @@ pub(crate) struct Sender {
     controller: Box<dyn Controller>,
     /// When the retransmission timer expires; [`Time::MAX`]: it does not run.
     rto_at: Time,
-    /// When silence asks for a probe; `None`: the algorithm does not.
+    /// The timer of probes in silence; `None`: there are no such probes.
     silence: Option<Silence>,
     /// The segment for which the timer already expired and which is still not acknowledged: a
     /// further timeout leaves ssthresh unchanged (RFC 5681).
