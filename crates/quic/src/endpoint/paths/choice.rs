@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use whimbrel_cc::path_scheduler::{PathView, Scheduler};
 use whimbrel_units::Bytes;
 
+/// An end whose application writes less than this part of what arrives only answers.
+const ANSWERS: f64 = 1.0 / 16.0;
+
 /// How much data of the application waits to be sent for the first time.
 ///
 /// noq does not say. It is what was written less what was sent; the sizes of packets tell the
@@ -52,6 +55,13 @@ impl Paths {
     pub fn on_written(&mut self, bytes: usize) {
         self.backlog.written += bytes as u64;
         self.backlog.has_news = true;
+    }
+
+    /// Finds out whether the application sends data, and does not only answer what arrives.
+    /// Reports of the transport are not the application's.
+    pub(super) fn compare_directions(&mut self, proto: &mut Connection) {
+        let answer = proto.stats().udp_rx.bytes as f64 * ANSWERS;
+        self.is_sender = self.backlog.written as f64 > answer;
     }
 
     /// Whether the application has written something within the last `span`.
@@ -100,7 +110,7 @@ impl Paths {
         let mut full: Vec<PathView> = Vec::new();
         for index in order {
             if !full.is_empty() {
-                if self.busy.is_none_or(|busy| busy < now) {
+                if self.is_sender && self.busy.is_none_or(|busy| busy < now) {
                     self.busy = Some(now);
                     self.set_status(now, proto);
                 }
@@ -124,7 +134,7 @@ impl Paths {
             self.backlog.nothing_waits(sent);
             self.dry_since.get_or_insert(now);
         } else {
-            self.busy = Some(now);
+            self.busy = self.is_sender.then_some(now);
             self.dry_since = None;
         }
         None

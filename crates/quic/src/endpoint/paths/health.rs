@@ -146,7 +146,10 @@ impl Paths {
                 self.watch_path(now, proto, index);
             }
         }
-        if let Some(index) = (0..self.open.len()).find(|index| self.is_hopeless(now, *index)) {
+        let is_dry = self.dry_since.is_some_and(|since| now >= since + DRY);
+        let by_data = is_dry && self.is_sender;
+        let hopeless = |index: &usize| self.is_hopeless(now, *index, is_dry, by_data);
+        if let Some(index) = (0..self.open.len()).find(hopeless) {
             let id = self.open[index].id;
             self.close(now, proto, id);
         }
@@ -188,18 +191,32 @@ impl Paths {
     }
 
     /// Whether another path would bring what is in flight on this one sooner.
-    fn is_hopeless(&self, now: Instant, index: usize) -> bool {
+    ///
+    /// `is_dry`: nothing else waits. `by_data`: that matters to data in flight. What a receiver has
+    /// in flight is reports, for which nobody waits.
+    fn is_hopeless(&self, now: Instant, index: usize, is_dry: bool, by_data: bool) -> bool {
         let path = &self.open[index];
         if !path.established || !self.another_lives(now, index) {
             return false;
         }
-        // A receiver has nothing in flight that anybody waits for.
-        let waits = path.control.lock().lane.data_in_flight > 0 || self.has_written(now, FADE);
-        let is_dry = waits && self.dry_since.is_some_and(|since| now >= since + DRY);
+        let has_data = by_data && path.control.lock().lane.data_in_flight > 0;
         match path.health {
-            Health::Silent { since, .. } => is_dry || self.in_order || now >= since + FADE,
-            Health::Good => is_dry && self.can_overtake(now, path),
+            Health::Silent { since, .. } => {
+                let is_late = now >= since + FADE;
+                let is_needed = has_data || is_dry && self.awaits_answer(now, path);
+                self.in_order || is_late || is_needed
+            }
+            Health::Good => has_data && self.can_overtake(now, path),
         }
+    }
+
+    /// Whether a path may have swallowed what the application has just written, although it is too
+    /// little to count as data. While something arrives over the path, its acknowledgments are
+    /// only late: those of a sender leave over whichever path sends first.
+    fn awaits_answer(&self, now: Instant, path: &Path) -> bool {
+        let unanswered = path.control.lock().lane.unanswered;
+        let arrives = unanswered.is_some_and(|since| path.arrived.is_some_and(|at| at > since));
+        self.has_written(now, FADE) && !arrives
     }
 
     /// Whether a faster path that has nothing in flight would carry all that is in flight on `path`

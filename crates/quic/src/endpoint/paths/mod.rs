@@ -88,7 +88,9 @@ pub(super) struct Paths {
     former: Vec<Former>,
     scheduler: Scheduler,
     backlog: choice::Backlog,
-    /// When data last waited although the best path was full.
+    /// The application sends data, and does not only answer.
+    is_sender: bool,
+    /// When data of a sender last waited although the best path was full.
     busy: Option<Instant>,
     /// The path on which acknowledgments leave.
     voice: voice::Voice,
@@ -219,6 +221,7 @@ impl Paths {
             former: Vec::new(),
             scheduler: Scheduler::default(),
             backlog: choice::Backlog::default(),
+            is_sender: false,
             busy: None,
             voice: voice::Voice::default(),
             links: links::Links::default(),
@@ -328,6 +331,7 @@ impl Paths {
     pub fn attend(&mut self, now: Instant, proto: &mut Connection, links: &[Link]) {
         self.look_up(proto);
         self.date_writes(now);
+        self.compare_directions(proto);
         if proto.side().is_client() {
             self.follow_links(now, proto, links);
         }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 /// After so long without data that waits, one path is enough.
 const BUSY: Duration = Duration::from_secs(1);
-/// A path on which nothing has arrived for so long, while packets arrive on another, is quiet.
+/// A path on which nothing has arrived for so long is quiet, if something arrived on another path
+/// [`LATER`] or more after the last packet on this one.
 const QUIET: Duration = Duration::from_millis(60);
-/// A path on which something arrived within this time speaks.
-const RECENT: Duration = Duration::from_millis(30);
+const LATER: Duration = Duration::from_millis(30);
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time before a path that still speaks is left for a faster one.
+/// Time before a path that still speaks is left for one that is somewhat faster.
 const STAY: Duration = Duration::from_millis(500);
 
 /// The path on which acknowledgments leave.
@@ -51,10 +51,29 @@ impl Paths {
         if self.open.len() < 2 {
             return None;
         }
+        let due = [self.busy.map(|busy| busy + BUSY), self.voice_quiet_at()];
+        let due = due.into_iter().flatten().min()?;
         // Not before the next look: a deadline that has passed and changes nothing never ends.
         let look = self.voice.looked.map(|looked| looked + LOOK);
-        self.busy
-            .map(|busy| look.map_or(busy + BUSY, |look| look.max(busy + BUSY)))
+        Some(look.map_or(due, |look| look.max(due)))
+    }
+
+    /// When the path on which acknowledgments leave is quiet, if nothing arrives on it.
+    fn voice_quiet_at(&self) -> Option<Instant> {
+        let is_it = |path: &&Path| Some(path.id) == self.voice.path && path.is_usable();
+        self.quiet_at(self.open.iter().find(is_it)?)
+    }
+
+    /// When a path is or was quiet, if nothing arrives on it.
+    fn quiet_at(&self, path: &Path) -> Option<Instant> {
+        let arrived = path.arrived?;
+        let others = self.open.iter().filter(|other| other.id != path.id);
+        let later = |other: &Path| other.arrived.is_some_and(|at| at >= arrived + LATER);
+        others.into_iter().any(later).then_some(arrived + QUIET)
+    }
+
+    fn is_quiet(&self, now: Instant, path: &Path) -> bool {
+        path.arrived.is_none() || self.quiet_at(path).is_some_and(|at| now >= at)
     }
 
     /// Sets the status of all paths.
@@ -89,10 +108,7 @@ impl Paths {
     }
 
     fn choose_voice(&mut self, now: Instant) {
-        let recent = |path: &Path| path.arrived.is_some_and(|at| now < at + RECENT);
-        let any_speaks = |not: PathId| self.open.iter().any(|p| p.id != not && recent(p));
-        let quiet =
-            |path: &Path| path.arrived.is_none_or(|at| now >= at + QUIET) && any_speaks(path.id);
+        let quiet = |path: &Path| self.is_quiet(now, path);
         let key = |path: &&Path| {
             let srtt = path.view().srtt;
             (
@@ -112,8 +128,9 @@ impl Paths {
         let stay = present.is_some_and(|present| {
             let as_good = !quiet(present) && (present.is_usable() || !best.is_usable());
             let is_new = self.voice.since.is_some_and(|since| now < since + STAY);
-            // A fifth faster, or it is not worth two frames.
-            as_good && (is_new || best.view().srtt * 5 > present.view().srtt * 4)
+            let (faster, srtt) = (best.view().srtt, present.view().srtt);
+            // A fifth faster, or it is not worth two frames; half the RTT is worth them at once.
+            as_good && faster * 2 > srtt && (is_new || faster * 5 > srtt * 4)
         });
         let best = best.id;
         if !stay && self.voice.path != Some(best) {
