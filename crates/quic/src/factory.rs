@@ -49,6 +49,8 @@ pub struct Factory {
     seed: Arc<AtomicU64>,
     log: Option<PacketLog>,
     saved: Option<SavedPath>,
+    /// UTC at an instant; `None`: the system's.
+    utc: Option<(Instant, Duration)>,
 }
 
 impl Factory {
@@ -83,6 +85,7 @@ impl Factory {
             seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
             log: None,
             saved: None,
+            utc: None,
         }
     }
 
@@ -167,6 +170,13 @@ impl Factory {
         self
     }
 
+    /// Sets UTC at this instant, since 1970, for runs in virtual time: some algorithms act at
+    /// certain times of the day. By default it is that of the system's clock.
+    pub fn utc_at(mut self, instant: Instant, utc: Duration) -> Self {
+        self.utc = Some((instant, utc));
+        self
+    }
+
     /// Also takes the [state](whimbrel_cc::connection::ConnectionState) at most every `interval`,
     /// for a trace.
     pub fn sampling(mut self, interval: Duration) -> Self {
@@ -201,14 +211,19 @@ impl Factory {
             ssthresh: None,
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
-            utc: utc_at(origin),
+            utc: match self.utc {
+                Some((instant, utc)) => {
+                    utc + Duration::from(origin.saturating_duration_since(instant))
+                }
+                None => system_utc(origin),
+            },
             saved: self.saved,
         }
     }
 }
 
-/// UTC at this instant, since 1970.
-fn utc_at(instant: Instant) -> Duration {
+/// UTC at this instant by the system's clock, since 1970.
+fn system_utc(instant: Instant) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let utc = now.unwrap_or_default();
     utc.saturating_sub(instant.elapsed()).into()

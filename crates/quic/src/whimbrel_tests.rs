@@ -22,35 +22,52 @@ fn path(rate: u64, delay: u64, packets: u64) -> Path {
     path
 }
 
+/// Bytes of a stream.
+const PER_STREAM: usize = 1 << 20;
+
 /// What transfers have: windows for long paths, and prompt acknowledgments.
 fn settings() -> TransportConfig {
     let mut transport = transport();
     let window = VarInt::from_u32(64 << 20);
     transport
         .send_window(64 << 20)
+        .send_fairness(false)
         .stream_receive_window(window)
         .receive_window(window);
     request_prompt_acks(&mut transport);
     transport
 }
 
-/// Adds a connection that sends by `spec`, without an end.
+/// Adds a connection that sends by `spec`, without an end. The run begins at midnight.
 fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
-    let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(seed);
+    add_at(network, spec, seed, Duration::ZERO)
+}
+
+/// The same in a run that begins at this time of the day.
+fn add_at(network: &mut Network, spec: &str, seed: u64, utc: Duration) -> Monitor {
+    let begin = network.begin();
+    let of = |spec: &str| {
+        let factory = Factory::for_endpoint(spec.parse().expect("registered"));
+        factory.seed(seed).utc_at(begin, utc)
+    };
     let sending = of(spec);
     let monitor = sending.monitor();
     let client = sending.client(client_config(transport()), settings(), Priority::LOWEST);
     let node = SharedNode::default();
     let server = of("newreno").server(server_config(transport()), settings(), node);
     let (client, server) = network.connect(client, server);
+    // noq 1.4 closes a connection of which one stream holds 2048 packets behind a gap, so a stream
+    // has less data than that.
     network.spawn(async move {
-        let mut stream = client.open_uni().await.expect("open");
-        let data = Data::from(vec![7; 1 << 20]);
-        while stream.write_chunk(data.clone()).await.is_ok() {}
+        let data = Data::from(vec![7; PER_STREAM]);
+        while let Ok(mut stream) = client.open_uni().await {
+            stream.write_chunk(data.clone()).await.ok();
+        }
     });
     network.spawn(async move {
-        let mut stream = server.accept_uni().await.expect("opened");
-        while let Ok(Some(_)) = stream.read_chunk(usize::MAX).await {}
+        while let Ok(mut stream) = server.accept_uni().await {
+            stream.read_to_end(PER_STREAM).await.ok();
+        }
     });
     monitor
 }
@@ -125,20 +142,21 @@ fn on_a_slow_path_the_receivers_timer_is_no_queue() {
 
 /// The receiver sends little, so its window is small, and over this round trip noq would pace its
 /// reports at less than there are. Without them startup sees no queue, floods it, and loses a third
-/// of the packets.
+/// of the packets. The last run begins at such a time of the day that a drain follows startup at
+/// once: what startup has found is not forgotten.
 #[test]
 fn on_a_long_path_reports_of_arrival_are_not_paced() {
     let mut path = path(20_000_000, 300, 1013);
     path.forth.loss.random = "1 %".parse().expect("a probability");
-    for seed in 1..4 {
+    for (seed, utc, least) in [(1, 0, 8.5), (2, 0, 8.5), (3, 0, 8.5), (1, 13_350, 7.5)] {
         let mut network = Network::new(&path, seed);
-        let monitor = add(&mut network, "whimbrel", seed);
+        let monitor = add_at(&mut network, "whimbrel", seed, ms(utc));
         network.run_until(Time::ZERO + ms(12_000));
         let rate = megabits(&monitor) / 12.0;
         let snapshot = monitor.snapshot().state;
         let lost = snapshot.lost.get() as f64 / snapshot.delivered.get() as f64;
-        assert!(rate > 8.5, "seed {seed}: {rate} Mbit/s");
-        assert!(lost < 0.03, "seed {seed}: {lost}");
+        assert!(rate > least, "seed {seed}, {utc} ms: {rate} Mbit/s");
+        assert!(lost < 0.03, "seed {seed}, {utc} ms: {lost}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Random streams. Each link and each source of randomness of a run has a stream of its own, so
 //! that the draws of one do not depend on how often another draws.
 
+use whimbrel_units::Duration;
+
 /// What a random stream is for. Each has a salt, so that two of the same index differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -16,6 +18,8 @@ pub(crate) enum Stream {
     WifiChannel,
     /// A protocol stack from outside, by flow.
     Host,
+    /// The time of day at which the run begins.
+    TimeOfDay,
 }
 
 impl Stream {
@@ -27,6 +31,7 @@ impl Stream {
             Self::Messages => 0x6d65_7373,
             Self::WifiChannel => 0x7769_6669,
             Self::Host => 0x686f_7374,
+            Self::TimeOfDay => 0x7574_6300,
         }
     }
 
@@ -40,5 +45,34 @@ impl Stream {
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ (x >> 31)
+    }
+}
+
+/// What a controller gets of the run: nothing that it decides depends on anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Draw {
+    /// Of its random numbers.
+    pub seed: u64,
+    /// UTC when the run begins, since 1970: some time of a day, the same for all hosts. Algorithms
+    /// that act at certain times must do well whenever a flow begins.
+    pub utc: Duration,
+}
+
+impl Draw {
+    /// For the near end of a lane in a run with this seed.
+    pub const fn of(run: u64, lane: usize) -> Self {
+        const DAY_MS: u64 = 24 * 3600 * 1000;
+        Self {
+            seed: Stream::Controller.seed(run, lane),
+            utc: Duration::from_millis(Stream::TimeOfDay.seed(run, 0) % DAY_MS),
+        }
+    }
+
+    /// For the other end.
+    pub const fn far(self) -> Self {
+        Self {
+            seed: !self.seed,
+            ..self
+        }
     }
 }

@@ -247,8 +247,8 @@ pub struct Setup {
     /// cycle). The same seed gives the same decisions.
     pub seed: u64,
     /// What the clock that all hosts share, UTC, shows when this connection's shows
-    /// [`Time::ZERO`](whimbrel_units::Time::ZERO), since 1970. In the simulator zero: all its flows
-    /// have one clock, and it begins there.
+    /// [`Time::ZERO`](whimbrel_units::Time::ZERO), since 1970. In the simulator some time of a day
+    /// that the run's seed decides, the same for all flows.
     pub utc: Duration,
     /// What an earlier connection found on the path: the algorithm then starts with
     /// [`CarefulResume`](crate::CarefulResume). `None`: nothing is known.

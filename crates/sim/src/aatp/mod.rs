@@ -28,7 +28,7 @@ use crate::network::{AatpFlow, Network};
 use crate::observe::SenderState;
 use crate::outcome::LossCounts;
 use crate::packet::Packet;
-use crate::seed::Stream;
+use crate::seed::Draw;
 use node::Node;
 use outbox::Outbox;
 use sink::Sink;
@@ -55,16 +55,16 @@ pub(crate) struct Connection<'a> {
 impl<'a> Connection<'a> {
     /// The connection of flow `index`.
     pub fn new(network: &Network, index: usize, spec: &'a AatpFlow) -> Self {
-        let seed = Stream::Controller.seed(network.seed, index);
-        Self::with_seed(index as u32, spec, seed)
+        let draw = Draw::of(network.seed, index);
+        Self::with_draw(index as u32, spec, draw)
     }
 
-    /// `seed` is for its controller.
-    fn with_seed(lane: u32, spec: &'a AatpFlow, seed: u64) -> Self {
+    /// `draw` is for its controller.
+    fn with_draw(lane: u32, spec: &'a AatpFlow, draw: Draw) -> Self {
         Self {
             spec,
             lane,
-            source: Source::new(lane, spec, seed),
+            source: Source::new(lane, spec, draw),
             sink: Sink::new(lane),
             messages: InFlight::default(),
             lost: LossCounts::default(),
@@ -162,7 +162,7 @@ mod tests {
                 adapter: Adapter::default(),
                 bandwidth: known.map(Rate::from_bits_per_sec),
             });
-            let mut connection = Connection::with_seed(7, &spec, 1);
+            let mut connection = Connection::with_draw(7, &spec, Draw::of(1, 7));
             let (mut now, mut packets) = (Time::ZERO, Vec::new());
             connection.start(now, &mut packets);
             for (after, end, message) in messages {

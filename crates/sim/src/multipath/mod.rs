@@ -40,7 +40,7 @@ mod report;
 
 use crate::network::{Network, PathChoice, TcpFlow};
 use crate::packet::{Flags, Packet};
-use crate::seed::Stream;
+use crate::seed::{Draw, Stream};
 use crate::streams::Data;
 use crate::tcp::{Endpoint, Mapping, Sender, if_finite};
 use path::Path;
@@ -65,10 +65,10 @@ impl<'a> Connection<'a> {
     /// The connection of flow `index`, whose paths have these lanes.
     pub fn new(network: &Network, index: usize, lanes: &[u32], spec: &'a TcpFlow) -> Self {
         let path = |(own, lane): (usize, &u32)| {
-            let seed = Stream::Controller.seed(network.seed, *lane as usize);
+            let draw = Draw::of(network.seed, *lane as usize);
             let ends = [
-                Endpoint::near(*lane, spec, seed).multipath(own, lanes.len()),
-                Endpoint::far(*lane, spec, !seed).multipath(own, lanes.len()),
+                Endpoint::near(*lane, spec, draw).multipath(own, lanes.len()),
+                Endpoint::far(*lane, spec, draw).multipath(own, lanes.len()),
             ];
             Path::new(*lane, ends)
         };

@@ -8,6 +8,7 @@ use crate::measure::Delays;
 use crate::network::{Nack, Recovery, TcpFlow, TcpSettings};
 use crate::outcome::{LossEpisode, NackCounts};
 use crate::packet::{Flags, Packet};
+use crate::seed::Draw;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -53,20 +54,20 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The end that opens the connection and sends.
-    pub fn near(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(lane, Flags::default(), tcp, seed, true, tcp.two_way)
+    pub fn near(lane: u32, tcp: &TcpFlow, draw: Draw) -> Self {
+        Self::new(lane, Flags::default(), tcp, draw, true, tcp.two_way)
     }
 
     /// The end that answers and receives.
-    pub fn far(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(lane, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
+    pub fn far(lane: u32, tcp: &TcpFlow, draw: Draw) -> Self {
+        Self::new(lane, Flags::BACKWARD, tcp, draw.far(), tcp.two_way, true)
     }
 
     fn new(
         lane: u32,
         direction: Flags,
         tcp: &TcpFlow,
-        seed: u64,
+        draw: Draw,
         sends: bool,
         receives: bool,
     ) -> Self {
@@ -77,12 +78,12 @@ impl Endpoint {
         let forger = settings
             .forged_nacks
             .filter(|_| direction.has(Flags::BACKWARD))
-            .map(|spec| Box::new(Forger::new(spec, seed)));
+            .map(|spec| Box::new(Forger::new(spec, draw.seed)));
         Self {
             lane,
             direction,
             handshake: Handshake::Closed,
-            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, nack, seed)),
+            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, nack, draw)),
             receiver: receives.then(|| Receiver::new(settings, sack, nack != Nack::Off)),
             header: settings.header.get() as u32,
             multipath: false,

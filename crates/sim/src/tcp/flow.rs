@@ -8,7 +8,7 @@ use crate::network::{Network, TcpFlow};
 use crate::observe::{Content, End, What};
 use crate::outcome::{Distribution, FlowSample, LossCounts, add_counts};
 use crate::packet::{Flags, Packet};
-use crate::seed::Stream;
+use crate::seed::Draw;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -28,13 +28,13 @@ pub(crate) struct Connection<'a> {
 impl<'a> Connection<'a> {
     /// The connection of flow `index`.
     pub fn new(network: &Network, index: usize, spec: &'a TcpFlow) -> Self {
-        let seed = Stream::Controller.seed(network.seed, index);
+        let draw = Draw::of(network.seed, index);
         let lane = index as u32;
         Self {
             spec,
             ends: [
-                Endpoint::near(lane, spec, seed),
-                Endpoint::far(lane, spec, !seed),
+                Endpoint::near(lane, spec, draw),
+                Endpoint::far(lane, spec, draw),
             ],
             lost: LossCounts::default(),
             ends_by_itself: spec.size.is_some(),

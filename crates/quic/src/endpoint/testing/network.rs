@@ -292,6 +292,11 @@ impl Network {
         self.instant(self.now)
     }
 
+    /// The instant at which virtual time begins.
+    pub fn begin(&self) -> Instant {
+        self.base
+    }
+
     /// Virtual time for the tasks.
     pub fn timer(&self) -> Timer {
         self.timer.clone()

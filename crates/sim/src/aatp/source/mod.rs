@@ -36,6 +36,7 @@ use crate::network::{AatpFlow, AatpSettings, TcpSettings};
 use crate::packet::Flags;
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
+use crate::seed::Draw;
 use std::collections::VecDeque;
 use whimbrel_cc::burst_transport::trains;
 use whimbrel_cc::burst_transport::{Action, Control, PathView, Sender, SenderOptions};
@@ -95,7 +96,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// `seed` is for its controller.
-    pub fn new(flow: u32, spec: &AatpFlow, seed: u64) -> Self {
+    pub fn new(flow: u32, spec: &AatpFlow, draw: Draw) -> Self {
         let settings = spec.settings;
         let packet = settings.packet;
         let payload = payload(packet).get() as u32;
@@ -113,8 +114,8 @@ impl Source {
             paced: true,
             ssthresh: None,
             growth: Default::default(),
-            seed,
-            utc: Duration::ZERO,
+            seed: draw.seed,
+            utc: draw.utc,
             saved: None,
         });
         let controller = built.expect("an AATP flow has an algorithm that is fed bursts");

@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::network::{Nack, Recovery, TcpSettings};
 use crate::packet::{Block, Flags, Packet};
+use crate::seed::Draw;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use whimbrel_cc::Spec;
@@ -59,7 +60,7 @@ fn sender(controller: &str, recovery: Recovery, nack: Nack) -> (Sender, CallLog)
         ecn: Some(true),
         ..TcpSettings::default()
     };
-    let mut sender = Sender::new(&checked, None, &settings, nack, 1);
+    let mut sender = Sender::new(&checked, None, &settings, nack, Draw::of(1, 0));
     sender.on_handshake(Some(Duration::from_millis(100)));
     let log = built.lock().expect("one thread").take();
     (sender, log.expect("built"))

@@ -31,6 +31,7 @@ use crate::network::{Nack, Oracle, Recovery, SsthreshFrom, TcpSettings};
 use crate::observe::{End, SenderState};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
+use crate::seed::Draw;
 use crate::tcp::segments;
 use losses::Eifel;
 use lost_queue::LostQueue;
@@ -128,7 +129,7 @@ impl Sender {
         size: Option<Bytes>,
         settings: &TcpSettings,
         nack: Nack,
-        seed: u64,
+        draw: Draw,
     ) -> Self {
         let mss = settings.mss;
         let setup = Setup {
@@ -137,8 +138,8 @@ impl Sender {
             paced: settings.pacing.is_some(),
             ssthresh: None,
             growth: settings.growth,
-            seed,
-            utc: Duration::ZERO,
+            seed: draw.seed,
+            utc: draw.utc,
             saved: settings.saved_path,
         };
         let (total, last_payload) = segments(size, mss);

@@ -214,6 +214,7 @@ mod tests {
     use super::*;
     use crate::network::{Nack, Recovery, SsthreshFrom, TcpSettings};
     use crate::packet::Block;
+    use crate::seed::Draw;
     use whimbrel_units::Duration;
 
     fn at(ms: u64) -> Time {
@@ -248,7 +249,7 @@ mod tests {
             ..TcpSettings::default()
         };
         let newreno = "newreno".parse().expect("registered");
-        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
+        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, Draw::of(1, 0));
         sender.on_handshake(Some(Duration::from_millis(100)));
         sender
     }
@@ -301,7 +302,7 @@ mod tests {
     /// acknowledged at 100 ms.
     fn unpaced(settings: TcpSettings) -> Sender {
         let newreno = "newreno".parse().expect("registered");
-        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
+        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, Draw::of(1, 0));
         sender.on_handshake(Some(Duration::from_millis(100)));
         while sender.next_one(at(0)).is_some() {}
         ack(&mut sender, at(100), 1);

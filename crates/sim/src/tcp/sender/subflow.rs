@@ -183,11 +183,19 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::network::{Nack, TcpSettings};
+    use crate::seed::Draw;
     use whimbrel_units::Time;
 
     fn sender() -> Sender {
         let newreno = "newreno".parse().expect("registered");
-        Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).multipath(0, 2)
+        Sender::new(
+            &newreno,
+            None,
+            &TcpSettings::default(),
+            Nack::Off,
+            Draw::of(1, 0),
+        )
+        .multipath(0, 2)
     }
 
     #[test]
@@ -229,8 +237,14 @@ mod tests {
     #[test]
     fn a_connection_with_one_path_has_no_siblings() {
         let newreno = "newreno".parse().expect("registered");
-        let alone =
-            Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).multipath(0, 1);
+        let alone = Sender::new(
+            &newreno,
+            None,
+            &TcpSettings::default(),
+            Nack::Off,
+            Draw::of(1, 0),
+        )
+        .multipath(0, 1);
         let knows = |sender: &Sender| {
             sender
                 .subflow

@@ -30,11 +30,17 @@ const MAX_GROWTH: f64 = 0.5;
 /// Window over what was delivered in a round trip, and that while the step doubles.
 const HEADROOM: (f64, f64) = (1.25, 2.0);
 
-/// The state of the default mode.
+/// Round trips after startup in which the queue that it has left shows the rate of the path.
+/// Little's law at its end has averaged over a time in which the path was not full.
+const SETTLING: u32 = 4;
+
+/// The state of the default mode. A drain or a push interrupts it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cruise {
     velocity: f64,
     calm: u32,
+    /// Of [`SETTLING`], round trips to come.
+    settling: u32,
 }
 
 impl Cruise {
@@ -42,15 +48,32 @@ impl Cruise {
         Self {
             velocity: 1.0,
             calm: 0,
+            settling: 0,
         }
     }
 
     /// On a path with known room: the step doubles at once.
     pub fn with_room() -> Self {
         Self {
-            velocity: 1.0,
             calm: u32::MAX,
+            ..Self::new()
         }
+    }
+
+    /// The same on a path whose rate startup has found.
+    pub fn after_startup() -> Self {
+        Self {
+            settling: SETTLING,
+            ..Self::with_room()
+        }
+    }
+
+    /// The step is small again.
+    pub fn slow_down(&mut self) {
+        *self = Self {
+            settling: self.settling,
+            ..Self::new()
+        };
     }
 
     /// Round trips of `rtt` with room after which the step doubles. `settled`: the last window
@@ -64,16 +87,20 @@ impl Cruise {
     }
 
     /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
-    /// used; `patience`: round trips with room after which the step doubles.
-    pub fn on_round(&mut self, room: bool, patience: u32) {
+    /// used; `patience`: round trips with room after which the step doubles. Returns whether it was
+    /// one of the first after startup.
+    pub fn on_round(&mut self, room: bool, patience: u32) -> bool {
+        let settling = self.settling > 0;
+        self.settling = self.settling.saturating_sub(1);
         if !room {
-            *self = Self::new();
-            return;
+            self.slow_down();
+            return settling;
         }
         self.calm = self.calm.saturating_add(1);
         if self.calm >= patience {
             self.velocity = (2.0 * self.velocity).min(1e9);
         }
+        settling
     }
 
     /// What a round trip adds to the window W whose target is `target`. `room` as above, now;

@@ -71,14 +71,19 @@ impl Whimbrel {
     }
 
     fn begin_drain(&mut self, now: f64) {
-        if let Mode::Push(push, _) = self.mode {
-            self.window = push.before().0;
-        }
+        let cruise = match self.mode {
+            Mode::Push(push, cruise) => {
+                self.window = push.before().0;
+                cruise
+            }
+            Mode::Cruise(cruise) => cruise,
+            _ => return,
+        };
         // A policer loses what exceeds its rate, so only the part that arrives counts.
         let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
         let drain = Excursion::begin(now, self.window, self.delays.standing());
         self.rhythm.begin(now);
-        self.enter(Mode::Drain(drain));
+        self.enter(Mode::Drain(drain, cruise));
         self.window = (KEPT * held).max(self.min_window());
     }
 
@@ -100,13 +105,13 @@ impl Whimbrel {
     }
 
     pub(super) fn on_draining_round(&mut self, now: f64) {
-        let Mode::Drain(drain) = &mut self.mode else {
+        let Mode::Drain(drain, cruise) = &mut self.mode else {
             return;
         };
         if !drain.on_round(now) {
             return;
         }
-        let drain = *drain;
+        let (drain, cruise) = (*drain, *cruise);
         self.losses.end_quiet(now, false);
         let (window, standing) = drain.before();
         self.window = window;
@@ -131,7 +136,7 @@ impl Whimbrel {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
         }
-        self.enter(Mode::cruise());
+        self.enter(Mode::Cruise(cruise));
         self.give_way(left);
     }
 

@@ -174,7 +174,8 @@ enum Mode {
     Startup(Startup),
     /// The default mode.
     Cruise(Cruise),
-    Drain(Excursion),
+    /// A drain, and the growth to continue with.
+    Drain(Excursion, Cruise),
     /// A push of `fullness.rs`, and the growth to continue with.
     Push(Excursion, Cruise),
     Compete(Box<Compete>),
@@ -195,7 +196,7 @@ impl Mode {
     /// The excursion of a drain, a push or a trial.
     fn excursion(&self) -> Option<&Excursion> {
         match self {
-            Self::Drain(it) | Self::Push(it, _) | Self::Trial(it, _) => Some(it),
+            Self::Drain(it, _) | Self::Push(it, _) | Self::Trial(it, _) => Some(it),
             Self::Startup(_) | Self::Cruise(_) | Self::Compete(_) => None,
         }
     }
@@ -247,8 +248,6 @@ struct Whimbrel {
     /// The window of the last round trip of the default mode without room, bytes; 0 if that was on
     /// another path.
     settled: f64,
-    /// The round trip in which startup ended.
-    found: u64,
     /// The last drain has found a queue of this algorithm's flows.
     kin: bool,
     /// It has left no longer queue than such flows make.
@@ -321,7 +320,6 @@ impl Whimbrel {
             fullness: Fullness::new(),
             reference: 0.0,
             settled: 0.0,
-            found: 0,
             kin: false,
             emptied: false,
             tried: false,
@@ -493,7 +491,7 @@ impl Whimbrel {
         let standing = self.delays.standing();
         self.rhythm.on_sample(now, rtt, tolerance);
         match &mut self.mode {
-            Mode::Drain(it) | Mode::Push(it, _) | Mode::Trial(it, _) => {
+            Mode::Drain(it, _) | Mode::Push(it, _) | Mode::Trial(it, _) => {
                 it.on_sample(now, rtt, standing);
             }
             Mode::Cruise(_) | Mode::Compete(_) | Mode::Startup(_) => {}
@@ -567,7 +565,7 @@ impl Controller for Whimbrel {
         match self.mode {
             Mode::Startup(_) => "startup",
             Mode::Cruise(_) => "default",
-            Mode::Drain(_) => "drain",
+            Mode::Drain(..) => "drain",
             Mode::Push(..) => "push",
             Mode::Compete(_) => "compete",
             Mode::Trial(..) => "trial",
@@ -625,7 +623,7 @@ impl Whimbrel {
                 }
             }
             Mode::Compete(compete) => self.window = compete.on_ack(ack, self.window),
-            Mode::Drain(_) | Mode::Push(..) | Mode::Trial(..) => {}
+            Mode::Drain(..) | Mode::Push(..) | Mode::Trial(..) => {}
         }
         self.limit_window(alpha);
     }

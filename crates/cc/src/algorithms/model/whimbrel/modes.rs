@@ -34,10 +34,6 @@ const FORGET: f64 = 0.002;
 /// Part of what the path's rate says that it holds, which a window has at least after startup.
 const KNOWN: f64 = 0.9;
 
-/// Round trips after startup in which the queue that it has left shows the rate of the path.
-/// Little's law at its end has averaged over a time in which the path was not full.
-const SETTLING: u64 = 4;
-
 /// The window below which delays do not end startup, segments: HyStart's (S. Ha, I. Rhee, "Taming
 /// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
@@ -75,7 +71,7 @@ impl Whimbrel {
     /// The step of the default mode is small again.
     pub(super) fn slow_down(&mut self) {
         if let Mode::Cruise(cruise) = &mut self.mode {
-            *cruise = Cruise::new();
+            cruise.slow_down();
         }
     }
 
@@ -142,8 +138,7 @@ impl Whimbrel {
         self.losses.end_quiet(now, true);
         let held = held.max(self.known_to_hold()).max(self.min_window());
         self.window = self.window.min(held);
-        self.found = self.round.count;
-        self.enter(Mode::Cruise(Cruise::with_room()));
+        self.enter(Mode::Cruise(Cruise::after_startup()));
     }
 
     /// The first acknowledgment after a timeout: the path is back, with the capacity that it had.
@@ -209,7 +204,7 @@ impl Whimbrel {
         self.delays.on_round(quiet && self.round.count > 2);
         let room = match &self.mode {
             Mode::Startup(_) => queue < 0.002,
-            Mode::Drain(it) | Mode::Trial(it, _) => it.is_heard(),
+            Mode::Drain(it, _) | Mode::Trial(it, _) => it.is_heard(),
             Mode::Cruise(_) | Mode::Push(..) | Mode::Compete(_) => false,
         };
         let calm = matches!(self.mode, Mode::Cruise(_)) && queue < 2.0 * wanted;
@@ -240,11 +235,11 @@ impl Whimbrel {
                     // The queue of this round trip is that of the window at its beginning.
                     self.settled = before;
                 }
+                let mut settling = false;
                 if let Mode::Cruise(cruise) = &mut self.mode {
-                    cruise.on_round(room && used, patience);
+                    settling = cruise.on_round(room && used, patience);
                 }
-                let found = self.round.count <= self.found + SETTLING;
-                if room && used && found {
+                if room && used && settling {
                     self.window = self.window.max(KNOWN * self.known_to_hold());
                 }
                 self.on_cruising_round(before, now);
@@ -252,7 +247,7 @@ impl Whimbrel {
                     self.consider_push(now);
                 }
             }
-            Mode::Drain(_) => self.on_draining_round(now),
+            Mode::Drain(..) => self.on_draining_round(now),
             Mode::Push(..) => self.on_pushing_round(),
             Mode::Compete(_) => self.on_competing_round(now),
             Mode::Trial(..) => self.on_trying_round(now),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::network::{Recovery, TcpSettings};
 use crate::packet::{Block, Flags};
+use crate::seed::Draw;
 use proptest::prelude::*;
 use std::ops::Range;
 use whimbrel_cc::connection::RecoveryStage;
@@ -22,7 +23,7 @@ fn sender(nack: Nack, recovery: Recovery) -> Sender {
         ..TcpSettings::default()
     };
     let newreno = "newreno".parse().expect("registered");
-    let mut sender = Sender::new(&newreno, None, &settings, nack, 1);
+    let mut sender = Sender::new(&newreno, None, &settings, nack, Draw::of(1, 0));
     sender.on_handshake(Some(Duration::from_millis(100)));
     assert_eq!(leave(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
     sender
@@ -341,7 +342,7 @@ fn a_paced_sender_sends_a_nacked_segment_next() {
         ..TcpSettings::default()
     };
     let newreno = "newreno".parse().expect("registered");
-    let mut sender = Sender::new(&newreno, None, &settings, Nack::On, 1);
+    let mut sender = Sender::new(&newreno, None, &settings, Nack::On, Draw::of(1, 0));
     sender.on_handshake(Some(Duration::from_millis(100)));
     // 1.25 windows of 40 packets per 100 ms, the first 10 ms at once: three packets of 1500
     // bytes, then one every 2.07 ms.
