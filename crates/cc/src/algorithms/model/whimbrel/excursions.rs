@@ -6,7 +6,7 @@
 use super::clock::Stroke;
 use super::compete::{FIRST_TRIAL, REST, TRIAL};
 use super::cruise::Cruise;
-use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
+use super::drain::{Excursion, FIRST_KEPT, KEPT, LATELY, MIN_ROUNDS};
 use super::kin;
 use super::share;
 use super::{Mode, Whimbrel};
@@ -84,7 +84,9 @@ impl Whimbrel {
         let drain = Excursion::begin(now, self.window, self.delays.standing());
         self.rhythm.begin(now);
         self.enter(Mode::Drain(drain, cruise));
-        self.window = (KEPT * held).max(self.min_window());
+        let kept = if self.drained { KEPT } else { FIRST_KEPT };
+        self.drained = true;
+        self.window = (kept * held).max(self.min_window());
     }
 
     fn begin_trial(&mut self, now: f64) {

@@ -258,6 +258,8 @@ struct Whimbrel {
     spoiled: u32,
     /// Changes of the path.
     changes: u64,
+    /// A drain has begun on this path.
+    drained: bool,
     /// The last drain has left no queue at all.
     free: bool,
     /// The last round trip in which the buffer counts as the limit of the queue.
@@ -325,6 +327,7 @@ impl Whimbrel {
             tried: false,
             spoiled: 0,
             changes: 0,
+            drained: false,
             free: false,
             limited: 0,
             stalled: false,

@@ -165,6 +165,7 @@ impl Whimbrel {
     /// The path is another one.
     pub(super) fn on_new_path(&mut self, now: f64, change: &Change) {
         self.changes += 1;
+        self.drained = false;
         // The way back is another one, too. Its change counts from here on.
         let back = self.backward.latest();
         let rtt = (change.to.as_secs_f64() + back).max(1e-6);
