@@ -82,8 +82,8 @@ pub const SCENES: [Scene; 8] = [
         title: "Unfairness",
         text: "Each algorithm shares the path with one CUBIC flow, and the buffer is shallow. Two \
                CUBIC flows share it nearly evenly. BBR takes more than twice of what it leaves to \
-               its neighbour. whimbrel does the opposite: it backs off, and its neighbour has \
-               nearly twice as much.",
+               its neighbour. whimbrel does the opposite: it backs off, and its neighbour has two \
+               to four times as much.",
         state: "rtt=40+ms&loss=0+%25&queue=0.5+bdp\
                 &algorithms=newreno,bbr,whimbrel&neighbours=cubic:1",
         try_this: "Make the buffer 2 bdp: now BBR and its neighbour have nearly the same.",

@@ -8,7 +8,7 @@ use whimbrel_sim::{FlowOutcome, run};
 use whimbrel_units::{Duration, Rate};
 
 const POINTS: usize = 12;
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 8;
 
 /// A point of the matrix.
 struct Point {

@@ -120,11 +120,12 @@ fn after_fades_those_that_remember_the_rate_carry_half_more() {
 }
 
 #[test]
-fn bbr_takes_and_whimbrel_leaves_about_twice_as_much_in_a_shallow_buffer() {
+fn bbr_takes_and_whimbrel_leaves_twice_as_much_or_more_in_a_shallow_buffer() {
     let all = scene("unfairness", &[]);
     assert!(all["cubic"].jain.expect("two flows") > 0.95);
     assert!(ratio(&all["bbr"]) > 2.0, "{all:?}");
-    assert!((0.4..0.6).contains(&ratio(&all["whimbrel"])), "{all:?}");
+    // Of 40 seeds the middle one has 0.42, and half are from 0.31 to 0.47.
+    assert!((0.25..0.5).contains(&ratio(&all["whimbrel"])), "{all:?}");
     let deep = scene("unfairness", &[("queue", "2 bdp")]);
     assert!((0.8..1.25).contains(&ratio(&deep["bbr"])), "{deep:?}");
 }
