@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use whimbrel_study::words;
 use whimbrel_transfer::{
-    Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Reason, ServerAddress,
+    Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Pins, Reason, ServerAddress,
     Token, default_state_dir,
 };
 
@@ -99,13 +99,13 @@ impl CredentialArgs {
             Some(known) => known.get(&host)?,
             None => None,
         };
-        let expected = self.fingerprint.or(pinned);
+        let expected = self.fingerprint.map(Pins::from).or(pinned);
         let known = match (self.explicit()?, &tokens) {
             (Some(given), _) => Some(given),
             (None, Some(known)) => known.get(&host)?.map(|token| (token, Source::Remembered)),
             (None, None) => None,
         };
-        let confirmed = || match expected {
+        let confirmed = || match &expected {
             Some(_) => Ok(self.fingerprint),
             None => stranger::confirm(server, transport),
         };
@@ -115,7 +115,9 @@ impl CredentialArgs {
         let own = own_identity(state.as_deref())?;
         // The token of this machine is sent to this machine only.
         if let Some(own) = &own
-            && expected.is_none_or(|expected| expected == own.fingerprint())
+            && expected
+                .as_ref()
+                .is_none_or(|pins| pins.contain(own.fingerprint()))
         {
             let fingerprint = Some(own.fingerprint());
             return Ok(credentials(own.token().clone(), Source::Kept, fingerprint));

@@ -15,6 +15,7 @@ mod failure;
 mod figure;
 mod hunt;
 mod judge;
+mod key;
 mod lab;
 mod link;
 mod measure;
@@ -114,6 +115,7 @@ enum Command {
     Pipe(pipe::PipeArgs),
     Tunnel(pipe::TunnelArgs),
     Token(token::TokenArgs),
+    Key(key::KeyArgs),
     Link(Box<link::LinkArgs>),
     Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
@@ -159,6 +161,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Pipe(args) => pipe::run(args),
         Command::Tunnel(args) => pipe::run_tunnel(args),
         Command::Token(args) => token::run(args),
+        Command::Key(args) => key::run(&args),
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),

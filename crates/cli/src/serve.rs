@@ -38,8 +38,8 @@ use whimbrel_watch::arrivals::Display;
 /// is complete, its hash is verified, and it is on disk. What arrived of an interrupted transfer
 /// stays in DIR under a hidden name, so that the transfer can go on.
 ///
-/// The first start creates a key, a certificate and a token. `whimbrel send` identifies this server
-/// by the fingerprint of the certificate. Pass token and fingerprint on over a channel that you
+/// The first start creates a key and a token. `whimbrel send` identifies this server by the
+/// fingerprint of the key (`whimbrel key`). Pass token and fingerprint on over a channel that you
 /// trust.
 ///
 /// While files arrive, a table shows each with its rate, or, if standard error is not a terminal, a
@@ -129,7 +129,7 @@ pub struct ServeArgs {
     /// Time between two displays of the transfers in progress [default: 1 s; 10 s for lines]
     #[arg(long, value_name = "TIME")]
     interval: Option<Duration>,
-    /// Directory of key, certificate and token [default: ~/.local/state/whimbrel]
+    /// Directory of key and token [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
     #[command(flatten)]

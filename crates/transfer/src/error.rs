@@ -26,7 +26,7 @@ pub enum Error {
     UnknownServer {
         /// The server as the user wrote it.
         host: String,
-        /// The fingerprint of its certificate.
+        /// The fingerprint of its key.
         found: Fingerprint,
     },
     /// The server's fingerprint is not the expected one.
@@ -40,7 +40,7 @@ pub enum Error {
         host: String,
         /// The pinned fingerprint.
         expected: Fingerprint,
-        /// The fingerprint of its certificate.
+        /// The fingerprint of its key.
         found: Fingerprint,
     },
     /// The two ends have no key exchange in common.
@@ -84,7 +84,7 @@ pub enum Error {
     /// The file changed while it was sent, again and again.
     #[error("{}: the file changes while it is sent; send it when nothing writes to it", shown(.0))]
     Changed(PathBuf),
-    /// The key, certificate or token could not be created or read.
+    /// The key or token could not be created or read.
     #[error("the server's identity: {0}")]
     Identity(String),
     /// A file that must be private is not, or is damaged.

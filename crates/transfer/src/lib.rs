@@ -2,7 +2,7 @@
 //!
 //! * [`Server`] stores files in one directory; [`send()`] uploads one file.
 //! * TLS 1.3 encrypts and authenticates. The server is identified by the [`Fingerprint`] of its
-//!   certificate, pinned on first use as in ssh ([`KnownHosts`]); the client proves itself with a
+//!   key, pinned on first use as in ssh ([`KnownHosts`]); the client proves itself with a
 //!   [`Token`].
 //! * Data travels in chunks of 1 MiB, each on its own stream ([`wire`]). A gap holds up one chunk
 //!   only, not the file, and no stream collects more gaps than noq allows.
@@ -66,7 +66,7 @@ pub use credentials::known_tokens::KnownTokens;
 pub use credentials::tls::ALPN;
 pub use defaults::{DEFAULT_CONTROLLER, DEFAULT_PORT, default_controller};
 pub use error::Error;
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, Pins};
 pub use path::{NameError, RemotePath, printable};
 pub use pipe::Carried;
 pub use random::NoRandomness;

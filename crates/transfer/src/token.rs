@@ -3,10 +3,12 @@
 use crate::random::{self, NoRandomness};
 use std::fmt;
 use std::str::FromStr;
+use zeroize::Zeroize;
 
 /// A secret shared by server and client, written as 32 characters of base 32.
 ///
-/// It is sent only inside the encrypted connection. Neither `Debug` nor an error shows it.
+/// It is sent only inside the encrypted connection. Neither `Debug` nor an error shows it, and its
+/// memory is overwritten when it is dropped.
 #[derive(Clone)]
 pub struct Token([u8; Token::LEN]);
 
@@ -45,6 +47,13 @@ impl Token {
     /// reveal where they differ.
     pub fn matches(&self, other: &Self) -> bool {
         blake3::hash(&self.0) == blake3::hash(&other.0)
+    }
+}
+
+/// What held a secret is overwritten.
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -70,6 +70,7 @@ impl ClientSession {
             endpoint,
             connection,
             monitor,
+            server: _,
             transport,
             path,
             saved,

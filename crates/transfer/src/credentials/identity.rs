@@ -1,29 +1,62 @@
-//! A server's identity: its key, its certificate and its token, stored in a directory.
+//! A server's identity: its key and its token, stored in a directory.
 //!
-//! Created on first start: `server-key.pem`, `server-cert.pem` and `token`, each readable by the
-//! owner only.
+//! Created on first start: `server-key.pem` and `token`, readable by the owner only. The server
+//! makes a certificate of the key each time it starts; clients pin the key. `next-key.pem` is a key
+//! that the server announces, so that its clients know it before it takes the place of the first.
 
 use super::private_file;
 use super::private_file::Access;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::token::Token;
+use rcgen::{CertificateParams, KeyPair, PublicKeyData};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::fs;
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// The name in every certificate. The fingerprint, not this name, identifies a server.
 pub(crate) const SERVER_NAME: &str = "whimbrel";
 
 const KEY: &str = "server-key.pem";
-const CERTIFICATE: &str = "server-cert.pem";
+const NEXT_KEY: &str = "next-key.pem";
 const TOKEN: &str = "token";
 
-/// A server's key, certificate and token.
+/// A key, and a certificate of it.
+#[derive(Debug)]
+struct ServerKey {
+    secret: PrivateKeyDer<'static>,
+    certificate: CertificateDer<'static>,
+    fingerprint: Fingerprint,
+}
+
+impl ServerKey {
+    fn of(pem: &str) -> Result<Self, String> {
+        let secret = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|e| e.to_string())?;
+        let pair = KeyPair::from_pem(pem).map_err(|e| e.to_string())?;
+        let params = CertificateParams::new([SERVER_NAME.to_owned()]);
+        let certificate = params.and_then(|params| params.self_signed(&pair));
+        Ok(Self {
+            secret,
+            certificate: certificate.map_err(|e| e.to_string())?.der().clone(),
+            fingerprint: Fingerprint::of_key(&pair.subject_public_key_info()),
+        })
+    }
+}
+
+/// A new key as PEM.
+fn new_key() -> Result<Zeroizing<String>, Error> {
+    let key = KeyPair::generate();
+    let key = key.map_err(|e| Error::Identity(format!("cannot create a key: {e}")))?;
+    Ok(Zeroizing::new(key.serialize_pem()))
+}
+
+/// A server's keys and token.
 #[derive(Debug)]
 pub struct Identity {
-    certificate: CertificateDer<'static>,
-    key: PrivateKeyDer<'static>,
+    key: ServerKey,
+    next: Option<ServerKey>,
     token: Token,
 }
 
@@ -42,16 +75,11 @@ impl Identity {
         let missing = |name| path(name).try_exists().map(|there| !there);
         let missing = |name| missing(name).map_err(Error::file(path(name), "check for this file"));
         // The token is the last file of a new identity.
-        if missing(TOKEN)? || missing(KEY)? {
+        if missing(TOKEN)? {
             // Of two servers that start for the first time at once, one waits for the other.
-            let _lock = private_file::lock(&directory.join("identity"))?;
-            if missing(KEY)? && missing(CERTIFICATE)? {
-                let created = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()])
-                    .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
-                let key = created.signing_key.serialize_pem();
-                // Whoever finds the key finds the certificate.
-                private_file::replace(&path(CERTIFICATE), created.cert.pem().as_bytes())?;
-                private_file::replace(&path(KEY), key.as_bytes())?;
+            let _lock = lock(directory)?;
+            if missing(KEY)? {
+                private_file::replace(&path(KEY), new_key()?.as_bytes())?;
             }
             if missing(TOKEN)? {
                 let token = Token::random()?.reveal();
@@ -66,7 +94,6 @@ impl Identity {
                 ))
             })
         };
-        let (key, certificate, token) = (read(KEY)?, read(CERTIFICATE)?, read(TOKEN)?);
         let damaged = |name: &'static str| {
             Error::Identity(format!(
                 "{} is damaged; restore it, or remove {} to create a new identity, which clients \
@@ -75,12 +102,12 @@ impl Identity {
                 directory.display()
             ))
         };
-        Ok(Self {
-            key: PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| damaged(KEY))?,
-            certificate: CertificateDer::from_pem_slice(certificate.as_bytes())
-                .map_err(|_| damaged(CERTIFICATE))?,
-            token: token.parse().map_err(|_| damaged(TOKEN))?,
-        })
+        let key = ServerKey::of(&read(KEY)?).map_err(|_| damaged(KEY))?;
+        let next = private_file::read(&path(NEXT_KEY), Access::Secret)?;
+        let next = next.map(|pem| ServerKey::of(&pem)).transpose();
+        let next = next.map_err(|_| damaged(NEXT_KEY))?;
+        let token = read(TOKEN)?.parse().map_err(|_| damaged(TOKEN))?;
+        Ok(Self { key, next, token })
     }
 
     /// An identity that lives as long as this value.
@@ -88,20 +115,62 @@ impl Identity {
     /// # Errors
     /// If it cannot be created.
     pub fn ephemeral() -> Result<Self, Error> {
-        let created = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()])
-            .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
-        let key = created.signing_key.serialize_pem();
+        let key = ServerKey::of(&new_key()?);
         Ok(Self {
-            certificate: created.cert.der().clone(),
-            key: PrivateKeyDer::from_pem_slice(key.as_bytes())
-                .map_err(|e| Error::Identity(format!("cannot create a key: {e}")))?,
+            key: key.map_err(|e| Error::Identity(format!("cannot create a key: {e}")))?,
+            next: None,
             token: Token::random()?,
         })
     }
 
+    /// Creates the next key of the identity in `directory`, unless there is one. Servers that start
+    /// from now on announce it to their clients. Returns its fingerprint.
+    ///
+    /// # Errors
+    /// As [`Self::load_or_create`].
+    pub fn prepare_next(directory: &Path) -> Result<Fingerprint, Error> {
+        // Of a new directory too.
+        Self::load_or_create(directory)?;
+        let lock = lock(directory)?;
+        let path = directory.join(NEXT_KEY);
+        if private_file::read(&path, Access::Secret)?.is_none() {
+            private_file::replace(&path, new_key()?.as_bytes())?;
+        }
+        drop(lock);
+        let identity = Self::load_or_create(directory)?;
+        let missing = || Error::Identity(format!("{} is missing", path.display()));
+        identity.next_fingerprint().ok_or_else(missing)
+    }
+
+    /// The next key takes the place of the present one, which is gone. Returns its fingerprint.
+    ///
+    /// # Errors
+    /// If there is no next key, and as [`Self::load_or_create`].
+    pub fn rotate(directory: &Path) -> Result<Fingerprint, Error> {
+        let before = Self::load_or_create(directory)?;
+        if before.next.is_none() {
+            return Err(Error::Identity(format!(
+                "{} has no next key that clients know of; create it, and let the server announce \
+                 it for some time",
+                directory.display()
+            )));
+        }
+        let lock = lock(directory)?;
+        // One step: a crash leaves the old key or the new one.
+        let (from, to) = (directory.join(NEXT_KEY), directory.join(KEY));
+        fs::rename(&from, &to).map_err(Error::file(from, "rename"))?;
+        drop(lock);
+        Ok(Self::load_or_create(directory)?.fingerprint())
+    }
+
     /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of_certificate(&self.certificate)
+        self.key.fingerprint
+    }
+
+    /// That of the key that will take the place of the present one.
+    pub fn next_fingerprint(&self) -> Option<Fingerprint> {
+        self.next.as_ref().map(|next| next.fingerprint)
     }
 
     /// The token that clients must show.
@@ -109,19 +178,26 @@ impl Identity {
         &self.token
     }
 
-    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
-        &self.certificate
+    /// The present key's certificate, then those of keys that are announced.
+    pub(crate) fn certificates(&self) -> Vec<CertificateDer<'static>> {
+        let keys = std::iter::once(&self.key).chain(&self.next);
+        keys.map(|key| key.certificate.clone()).collect()
     }
 
     /// A secret that only this identity can compute, the same after a restart. Different purposes
     /// have independent secrets.
     pub(crate) fn secret(&self, purpose: &str) -> [u8; 32] {
-        blake3::derive_key(purpose, self.key.secret_der())
+        blake3::derive_key(purpose, self.key.secret.secret_der())
     }
 
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
-        self.key.clone_key()
+        self.key.secret.clone_key()
     }
+}
+
+/// Who changes an identity is alone.
+fn lock(directory: &Path) -> Result<private_file::Lock, Error> {
+    private_file::lock(&directory.join("identity"))
 }
 
 /// Default directory of identities and pinned servers: `$XDG_STATE_HOME/whimbrel`, or
@@ -181,7 +257,7 @@ mod tests {
         let again = Identity::load_or_create(&dir).expect("read");
         assert_eq!(first.fingerprint(), again.fingerprint());
         assert!(first.token().matches(again.token()));
-        for name in [KEY, CERTIFICATE, TOKEN] {
+        for name in [KEY, TOKEN] {
             let mode = fs::metadata(dir.join(name))
                 .expect("a file")
                 .permissions()
@@ -199,5 +275,36 @@ mod tests {
             .expect_err("key missing")
             .to_string();
         assert!(error.contains("missing"), "{error}");
+    }
+
+    #[test]
+    fn a_certificate_is_renewed_at_each_start_and_the_key_stays() {
+        let scratch = ScratchDirectory::new();
+        let dir = scratch.path().join("state");
+        let [first, again] = [(); 2].map(|()| Identity::load_or_create(&dir).expect("an identity"));
+        assert_eq!(first.fingerprint(), again.fingerprint());
+        assert_ne!(first.certificates(), again.certificates());
+    }
+
+    #[test]
+    fn the_next_key_is_announced_and_then_takes_the_place_of_the_first() {
+        let scratch = ScratchDirectory::new();
+        let dir = scratch.path().join("state");
+        let before = Identity::load_or_create(&dir).expect("created");
+        let error = Identity::rotate(&dir).expect_err("no next key").to_string();
+        assert!(error.contains("no next key"), "{error}");
+        let next = Identity::prepare_next(&dir).expect("created");
+        assert_eq!(Identity::prepare_next(&dir).expect("there"), next);
+        let during = Identity::load_or_create(&dir).expect("read");
+        assert_eq!(during.fingerprint(), before.fingerprint());
+        assert_eq!(during.next_fingerprint(), Some(next));
+        assert_eq!(during.certificates().len(), 2);
+        assert_eq!(Identity::rotate(&dir).expect("rotated"), next);
+        let after = Identity::load_or_create(&dir).expect("read");
+        assert_eq!(
+            (after.fingerprint(), after.next_fingerprint()),
+            (next, None)
+        );
+        assert!(after.token().matches(before.token()));
     }
 }

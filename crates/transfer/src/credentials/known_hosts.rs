@@ -1,10 +1,10 @@
 //! The servers that a client has pinned, one `host:port fingerprint` per line, as in ssh's
-//! `known_hosts`.
+//! `known_hosts`; more fingerprints in a line are those of keys that the server has announced.
 
 use super::host_file::HostFile;
 use super::private_file::Access;
 use crate::error::Error;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Pins;
 use std::path::PathBuf;
 
 /// A file of pinned servers. Lines that begin with `#` are comments.
@@ -17,27 +17,28 @@ impl KnownHosts {
         Self(HostFile::at(path, Access::Public))
     }
 
-    /// The fingerprint pinned for `host:port`; the last one if there are several.
+    /// The keys pinned for `host:port`; those of the last line if there are several.
     ///
     /// # Errors
     /// If the file cannot be read, other users may write it, or the line is damaged.
-    pub fn get(&self, host: &str) -> Result<Option<Fingerprint>, Error> {
+    pub fn get(&self, host: &str) -> Result<Option<Pins>, Error> {
         self.0.get(host)
     }
 
-    /// Pins `fingerprint` for `host:port` and replaces an older one. Other processes may do so at
+    /// Pins these keys for `host:port` and replaces older ones. Other processes may do so at
     /// the same time.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn set(&self, host: &str, fingerprint: Fingerprint) -> Result<(), Error> {
-        self.0.set(host, &fingerprint.to_string())
+    pub fn set(&self, host: &str, keys: &Pins) -> Result<(), Error> {
+        self.0.set(host, &keys.to_string())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Fingerprint;
     use crate::scratch_directory::ScratchDirectory;
     use std::fs;
 
@@ -47,14 +48,14 @@ mod tests {
         let path = scratch.path().join("sub/known_hosts");
         let known = KnownHosts::at(&path);
         let (a, b) = (
-            Fingerprint::of_certificate(b"a"),
-            Fingerprint::of_certificate(b"b"),
+            Pins::from(Fingerprint::of_key(b"a")),
+            Pins::from(Fingerprint::of_key(b"b")),
         );
         assert_eq!(known.get("x:4440").expect("a missing file is empty"), None);
-        known.set("x:4440", a).expect("written");
-        known.set("y:4440", b).expect("written");
+        known.set("x:4440", &a).expect("written");
+        known.set("y:4440", &b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(a));
-        known.set("x:4440", b).expect("written");
+        known.set("x:4440", &b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(b));
         assert_eq!(
             fs::read_to_string(&path).expect("a file").lines().count(),

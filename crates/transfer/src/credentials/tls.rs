@@ -1,16 +1,22 @@
-//! TLS 1.3 for both sides, with a self-signed and pinned server certificate.
+//! TLS 1.3 for both sides, with a pinned public key of the server.
 //!
-//! rustls runs the handshake; the cryptography is that of [`whimbrel_quic::key_exchange`]. This module only decides which
-//! certificate is accepted: the one with the pinned fingerprint, instead of one signed by an
-//! authority. rustls verifies as usual that the server holds the certificate's key.
+//! rustls runs the handshake; the cryptography is that of [`whimbrel_quic::key_exchange`]. This
+//! module only decides which certificate is accepted: one of a pinned key, instead of one signed by
+//! an authority. rustls verifies as usual that the server holds the key.
+//!
+//! **Another key with an overlap.** Behind its certificate a server may show one of the key that it
+//! will have next. The client knows that it is the server's: the server's present key signs the
+//! handshake, certificates included (RFC 8446 section 4.4.3). So it pins both, and after the change
+//! only the new one.
 
 use super::identity::Identity;
 use crate::error::Error;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Pins};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,15 +44,15 @@ pub(crate) fn tcp_server_config(
         .with_protocol_versions(&[&TLS13])
         .map_err(bad)?
         .with_no_client_auth()
-        .with_single_cert(vec![identity.certificate().clone()], identity.key())
+        .with_single_cert(identity.certificates(), identity.key())
         .map_err(bad)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
     Ok(config)
 }
 
-/// Configuration of the client, and the verifier that records the server's fingerprint.
+/// Configuration of the client, and the verifier that records the server's keys.
 pub(crate) fn client_config(
-    expected: Option<Fingerprint>,
+    expected: Option<Pins>,
     groups: AcceptedGroups,
 ) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
     let (config, pin) = tcp_client_config(expected, groups)?;
@@ -56,7 +62,7 @@ pub(crate) fn client_config(
 
 /// Configuration of the client for TLS over TCP, and the verifier.
 pub(crate) fn tcp_client_config(
-    expected: Option<Fingerprint>,
+    expected: Option<Pins>,
     groups: AcceptedGroups,
 ) -> Result<(rustls::ClientConfig, Arc<Pin>), Error> {
     let bad = |e: rustls::Error| Error::Identity(e.to_string());
@@ -79,34 +85,46 @@ pub(crate) fn tcp_client_config(
     Ok((config, pin))
 }
 
-/// Accepts the certificate with the expected fingerprint and no other.
+/// Accepts a certificate of the expected keys and no other.
 #[derive(Debug)]
 pub(crate) struct Pin {
-    /// `None` accepts no certificate; the fingerprint is recorded nevertheless.
-    expected: Option<Fingerprint>,
-    seen: Mutex<Option<Fingerprint>>,
+    /// `None` accepts no certificate; what the server shows is recorded nevertheless.
+    expected: Option<Pins>,
+    seen: Mutex<Option<Pins>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Pin {
-    /// The fingerprint of the server's certificate, if the handshake got that far.
-    pub fn seen(&self) -> Option<Fingerprint> {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The server's key and those that it announced, if the handshake got that far. They are
+    /// proved once the handshake is complete.
+    pub fn seen(&self) -> Option<Pins> {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
+}
+
+fn key_of(certificate: &CertificateDer<'_>) -> Result<Fingerprint, rustls::Error> {
+    let parsed = ParsedCertificate::try_from(certificate)?;
+    Ok(Fingerprint::of_key(&parsed.subject_public_key_info()))
 }
 
 impl ServerCertVerifier for Pin {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
+        others: &[CertificateDer<'_>],
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let found = Fingerprint::of_certificate(end_entity);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-        if self.expected == Some(found) {
+        let key = key_of(end_entity)?;
+        let announced = others.iter().take(Pins::MAX_ANNOUNCED);
+        let announced = announced.map(key_of).collect::<Result<Vec<_>, _>>()?;
+        let seen = Pins::new(key, announced);
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+        if self.expected.as_ref().is_some_and(|pins| pins.contain(key)) {
             Ok(ServerCertVerified::assertion())
         } else {
             Err(CertificateError::ApplicationVerificationFailure.into())

@@ -4,7 +4,9 @@ use crate::common::scratch_directory::file_names;
 use crate::common::{ScratchDirectory, Service, UNDER_WAY, limits, upload, visible};
 use std::fs;
 use whimbrel_cc::registry::CONTROLLERS;
-use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
+use whimbrel_transfer::{
+    Error, Event, Fingerprint, Identity, KnownHosts, Limits, Reason, Token,
+};
 use whimbrel_units::Bytes;
 
 fn reason(error: Error) -> Reason {
@@ -88,7 +90,7 @@ async fn a_server_with_another_fingerprint_gets_nothing() {
     let service = Service::start(&scratch);
     let right = service.identity.fingerprint();
     let mut options = service.options(&file);
-    options.client.fingerprint = Some(Fingerprint::of_certificate(b"another"));
+    options.client.fingerprint = Some(Fingerprint::of_key(b"another"));
     match upload(options).await.expect_err("not the pinned one") {
         Error::FingerprintMismatch { found, .. } => assert_eq!(found, right),
         other => panic!("{other}"),
@@ -122,7 +124,7 @@ async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
     known
         .set(
             &service.address.to_string(),
-            Fingerprint::of_certificate(b"old"),
+            &Fingerprint::of_key(b"old").into(),
         )
         .expect("written");
     let error = upload(options("c", None)).await.expect_err("changed");
@@ -130,6 +132,52 @@ async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
         matches!(error, Error::FingerprintMismatch { .. }),
         "{error}"
     );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_connected_knows_the_servers_next_key() {
+    let scratch = ScratchDirectory::new();
+    let state = scratch.path().join("identity");
+    let hosts = |name: &str| KnownHosts::at(scratch.path().join(name));
+    let (often, seldom) = (hosts("often"), hosts("seldom"));
+    let options = |service: &Service, name: &str, known: &KnownHosts, fingerprint| {
+        let mut options = service.options(&scratch.file(name, 10));
+        options.client.known_hosts = Some(known.clone());
+        options.client.fingerprint = fingerprint;
+        options
+    };
+    let service = Service::start(&scratch);
+    let (first, address) = (service.identity.fingerprint(), service.address);
+    for (name, known) in [("a", &often), ("b", &seldom)] {
+        let given = options(&service, name, known, Some(first));
+        upload(given).await.expect("pinned");
+    }
+    service.stop().await;
+    let next = Identity::prepare_next(&state).expect("created");
+    let service = Service::listening(&scratch, address);
+    assert_eq!(service.identity.fingerprint(), first);
+    upload(options(&service, "c", &often, None))
+        .await
+        .expect("the first key");
+    service.stop().await;
+    Identity::rotate(&state).expect("rotated");
+    let service = Service::listening(&scratch, address);
+    assert_eq!(service.identity.fingerprint(), next);
+    upload(options(&service, "d", &often, None))
+        .await
+        .expect("the next key");
+    // The first one is no longer trusted.
+    let pinned = often.get(&address.to_string()).expect("read");
+    assert_eq!(pinned, Some(next.into()));
+    match upload(options(&service, "e", &seldom, None)).await {
+        Err(Error::FingerprintMismatch {
+            expected, found, ..
+        }) => {
+            assert_eq!((expected, found), (first, next));
+        }
+        other => panic!("{other:?}"),
+    }
     service.stop().await;
 }
 

@@ -26,7 +26,7 @@ use crate::credentials::identity::SERVER_NAME;
 use crate::credentials::known_paths::KnownPath;
 use crate::credentials::tls;
 use crate::error::Error;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Pins;
 use crate::introduction;
 use failure::Failure;
 use noq_proto::{ClientConfig, ConnectionId, EndpointConfig, TransportConfig};
@@ -63,10 +63,18 @@ pub(crate) struct Connected {
     pub monitor: Monitor,
     /// What carries it.
     pub transport: Transport,
+    /// The server's keys.
+    pub server: Pins,
     /// Where what it finds of its path is saved.
     pub path: Option<KnownPath>,
     /// What an earlier connection found on it.
     pub saved: Option<SavedPath>,
+}
+
+/// The keys of the server of a complete handshake.
+fn proved(pin: &tls::Pin) -> Result<Pins, Failed<Failure, Error>> {
+    let none = || Failed::Everywhere(Error::Protocol("the server has no certificate".to_owned()));
+    pin.seen().ok_or_else(none)
 }
 
 /// The end of a race of addresses that nothing won.
@@ -92,7 +100,15 @@ impl<'a> Dial<'a> {
             Some(known) => known.get(&host)?,
             None => None,
         };
-        let expected = self.options.fingerprint.or(pinned);
+        let given = self.options.fingerprint.map(Pins::from);
+        // The server may have announced more keys since this one was given.
+        let known = pinned
+            .clone()
+            .filter(|pins| match self.options.fingerprint {
+                Some(given) => pins.contain(given),
+                None => true,
+            });
+        let expected = known.or(given);
         let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
         let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
             failed(format!(
@@ -109,7 +125,7 @@ impl<'a> Dial<'a> {
         let tries: Vec<_> = tries.collect();
         let quic = async {
             let quic = race::race(tries, |(address, link)| {
-                self.attempt(address, link, expected, factory())
+                self.attempt(address, link, expected.clone(), factory())
             });
             quic.await.map_err(|lost| match lost {
                 Lost::All(all) => {
@@ -118,7 +134,9 @@ impl<'a> Dial<'a> {
                 Lost::Everywhere(error) => Lost::Everywhere(error),
             })
         };
-        let tcp = race::race(addresses, |address| self.attempt_tcp(address, expected));
+        let tcp = race::race(addresses, |address| {
+            self.attempt_tcp(address, expected.clone())
+        });
         let won = match self.options.transport {
             TransportChoice::Quic => quic.await,
             TransportChoice::Tls => tcp.await,
@@ -128,10 +146,10 @@ impl<'a> Dial<'a> {
             Lost::All(failures) => failed(failure::all(&failures)),
             Lost::Everywhere(error) => error,
         })?;
-        if let (Some(known), Some(print)) = (&self.options.known_hosts, self.options.fingerprint)
-            && pinned != Some(print)
+        if let Some(known) = &self.options.known_hosts
+            && pinned.as_ref() != Some(&connected.server)
         {
-            known.set(&host, print)?;
+            known.set(&host, &connected.server)?;
         }
         Ok(connected)
     }
@@ -140,19 +158,19 @@ impl<'a> Dial<'a> {
         &self,
         address: SocketAddr,
         first: usize,
-        expected: Option<Fingerprint>,
+        expected: Option<Pins>,
         factory: Factory,
     ) -> Result<Connected, Failed<Failure, Error>> {
         let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
-        let (crypto, pin) =
-            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
+        let (crypto, pin) = tls::client_config(expected.clone(), self.options.groups)
+            .map_err(Failed::Everywhere)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         let id = introduction::connection_id(&self.options.token);
         let id = ConnectionId::new(&id.map_err(|e| local(&e))?);
         config.initial_dst_cid_provider(Arc::new(move || id));
         let paths = self.options.known_paths.as_ref();
         let path = paths
-            .zip(expected)
+            .zip(expected.as_ref().and_then(Pins::key))
             .and_then(|(paths, server)| paths.to(server, address));
         let saved = path.as_ref().and_then(KnownPath::saved);
         let factory = factory.resuming(saved);
@@ -181,6 +199,7 @@ impl<'a> Dial<'a> {
                     connection,
                     monitor: factory.monitor(),
                     transport: Transport::Quic,
+                    server: proved(&pin)?,
                     path,
                     saved,
                 });
@@ -192,7 +211,10 @@ impl<'a> Dial<'a> {
             }
         };
         Err(
-            match (self.untrusted(&pin, expected), connecting.obstacle()) {
+            match (
+                self.untrusted(&pin, expected.as_ref()),
+                connecting.obstacle(),
+            ) {
                 (Some(error), _) => Failed::Everywhere(error),
                 (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
                 (None, None) if failure::is_handshake_failure(&error) => {
@@ -204,16 +226,16 @@ impl<'a> Dial<'a> {
     }
 
     /// Why the certificate that the server has shown is not accepted.
-    fn untrusted(&self, pin: &tls::Pin, expected: Option<Fingerprint>) -> Option<Error> {
-        let (host, found) = (self.options.server.to_string(), pin.seen()?);
-        match expected {
+    fn untrusted(&self, pin: &tls::Pin, expected: Option<&Pins>) -> Option<Error> {
+        let (host, found) = (self.options.server.to_string(), pin.seen()?.key()?);
+        match expected.and_then(Pins::key) {
             None => Some(Error::UnknownServer { host, found }),
-            Some(expected) if found != expected => Some(Error::FingerprintMismatch {
+            Some(_) if expected.is_some_and(|pins| pins.contain(found)) => None,
+            Some(expected) => Some(Error::FingerprintMismatch {
                 host,
                 expected,
                 found,
             }),
-            Some(_) => None,
         }
     }
 }

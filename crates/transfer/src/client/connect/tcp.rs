@@ -2,14 +2,14 @@
 
 use super::failure::{Failure, OTHER_VERSION};
 use super::race::Failed;
-use super::{Connected, Dial};
+use super::{Connected, Dial, proved};
 use crate::connection::close;
 use crate::connection::over_tcp;
 use crate::connection::over_tcp::Transport;
 use crate::credentials::identity::SERVER_NAME;
 use crate::credentials::tls;
 use crate::error::Error;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Pins;
 use crate::introduction;
 use noq_proto::{ClientConfig, EndpointConfig};
 use rustls::pki_types::ServerName;
@@ -40,7 +40,7 @@ impl Dial<'_> {
     pub(super) async fn attempt_tcp(
         &self,
         address: SocketAddr,
-        expected: Option<Fingerprint>,
+        expected: Option<Pins>,
     ) -> Result<Connected, Failed<Failure, Error>> {
         match timeout(
             self.options.connect.into(),
@@ -59,7 +59,7 @@ impl Dial<'_> {
     async fn over_tcp(
         &self,
         address: SocketAddr,
-        expected: Option<Fingerprint>,
+        expected: Option<Pins>,
     ) -> Result<Connected, Failed<Failure, Error>> {
         let port = address.port();
         let device = self
@@ -71,14 +71,14 @@ impl Dial<'_> {
             Failed::Here(Failure::Tcp(text))
         })?;
         let control = over_tcp::Control::prepare(&stream, self.options.tcp_algorithm.as_ref());
-        let (mut config, pin) =
-            tls::tcp_client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
+        let (mut config, pin) = tls::tcp_client_config(expected.clone(), self.options.groups)
+            .map_err(Failed::Everywhere)?;
         let introduction = introduction::protocol(&self.options.token)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
         config.alpn_protocols.push(introduction);
         let name = ServerName::try_from(SERVER_NAME)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
-        let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected) {
+        let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected.as_ref()) {
             Some(error) => Failed::Everywhere(error),
             None => Failed::Here(Failure::TcpAnswer(text)),
         };
@@ -101,8 +101,8 @@ impl Dial<'_> {
                 failed(&pin, format!("{text}: {error}"))
             })?;
         let control = control.take(stream.get_ref().0).await;
-        let (crypto, pin) =
-            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
+        let (crypto, pin) = tls::client_config(expected.clone(), self.options.groups)
+            .map_err(Failed::Everywhere)?;
         let mut transport = self.transport.clone();
         over_tcp::adapt(&mut transport);
         let factory = Factory::uncontrolled();
@@ -123,6 +123,7 @@ impl Dial<'_> {
             connection,
             monitor: factory.monitor(),
             transport: Transport::Tls(control),
+            server: proved(&pin)?,
             path: None,
             saved: None,
         })
