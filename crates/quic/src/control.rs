@@ -10,9 +10,9 @@ use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use crate::lane::{Lane, News};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-use whimbrel_units::Time;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use whimbrel_units::{Duration, Time};
 
 /// What noq may count in flight beyond what it tells a controller, bytes: packets that it pads but
 /// that need no acknowledgment. It makes some dozens of them, of some dozens of bytes, at a
@@ -112,12 +112,13 @@ impl Control {
 
 /// What all paths of a connection share. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Several(Arc<Counts>);
+pub(crate) struct Several(Arc<Common>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct Common {
     on: AtomicBool,
     built: AtomicU64,
+    utc: OnceLock<(Instant, Duration)>,
 }
 
 impl Several {
@@ -140,5 +141,24 @@ impl Several {
     /// How many controllers noq has built.
     pub fn built(&self) -> u64 {
         self.0.built.load(Ordering::Relaxed)
+    }
+
+    /// UTC at an instant, since 1970, by the endpoint's own clock; without it the system's counts.
+    pub fn set_utc(&self, utc: Option<(Instant, Duration)>) {
+        if let Some(utc) = utc {
+            self.0.utc.set(utc).ok();
+        }
+    }
+
+    /// UTC at `instant`, since 1970.
+    pub fn utc_at(&self, instant: Instant) -> Duration {
+        match self.0.utc.get() {
+            Some((known, utc)) => *utc + Duration::from(instant.saturating_duration_since(*known)),
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let utc = now.unwrap_or_default();
+                utc.saturating_sub(instant.elapsed()).into()
+            }
+        }
     }
 }

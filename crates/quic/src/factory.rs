@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::{SavedPath, Setup, Spec};
 use whimbrel_units::{Bytes, Duration};
@@ -49,8 +49,6 @@ pub struct Factory {
     seed: Arc<AtomicU64>,
     log: Option<PacketLog>,
     saved: Option<SavedPath>,
-    /// UTC at an instant; `None`: the system's.
-    utc: Option<(Instant, Duration)>,
 }
 
 impl Factory {
@@ -85,7 +83,6 @@ impl Factory {
             seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
             log: None,
             saved: None,
-            utc: None,
         }
     }
 
@@ -170,13 +167,6 @@ impl Factory {
         self
     }
 
-    /// Sets UTC at this instant, since 1970, for runs in virtual time: some algorithms act at
-    /// certain times of the day. By default it is that of the system's clock.
-    pub fn utc_at(mut self, instant: Instant, utc: Duration) -> Self {
-        self.utc = Some((instant, utc));
-        self
-    }
-
     /// Also takes the [state](whimbrel_cc::connection::ConnectionState) at most every `interval`,
     /// for a trace.
     pub fn sampling(mut self, interval: Duration) -> Self {
@@ -198,8 +188,8 @@ impl Factory {
     }
 
     /// The parameters of the next controller, on a path of `mtu` bytes, for a connection whose
-    /// clock shows zero at `origin`.
-    fn setup(&self, mtu: u16, origin: Instant) -> Setup {
+    /// clock shows zero at `utc`.
+    fn setup(&self, mtu: u16, utc: Duration) -> Setup {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.
         let initial_window = (10 * mss).min((2 * mss).max(14_720));
@@ -211,22 +201,10 @@ impl Factory {
             ssthresh: None,
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
-            utc: match self.utc {
-                Some((instant, utc)) => {
-                    utc + Duration::from(origin.saturating_duration_since(instant))
-                }
-                None => system_utc(origin),
-            },
+            utc,
             saved: self.saved,
         }
     }
-}
-
-/// UTC at this instant by the system's clock, since 1970.
-fn system_utc(instant: Instant) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let utc = now.unwrap_or_default();
-    utc.saturating_sub(instant.elapsed()).into()
 }
 
 /// Builds the controllers of one connection of an endpoint.
@@ -246,7 +224,8 @@ impl ControllerFactory for ConnectionFactory {
             true => (self.factory.clone().resuming(None), Control::default()),
             false => (self.factory.clone(), self.control.clone()),
         };
-        let setup = factory.setup(current_mtu, now);
+        let utc = self.several.utc_at(now);
+        let setup = factory.setup(current_mtu, utc);
         let monitor = self.factory.monitor.clone();
         let spec = self.factory.spec.as_ref();
         if let Some(controller) = spec.and_then(|spec| spec.build_for_bursts(&setup)) {
@@ -259,7 +238,7 @@ impl ControllerFactory for ConnectionFactory {
         // Another path is not the one that was saved.
         let factory = factory.resuming(None);
         let renew = Renew(Arc::new(move |mtu| {
-            factory.controller(&factory.setup(mtu, now))
+            factory.controller(&factory.setup(mtu, utc))
         }));
         let adapter = Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
         Box::new(adapter)
@@ -268,7 +247,7 @@ impl ControllerFactory for ConnectionFactory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let setup = self.setup(current_mtu, now);
+        let setup = self.setup(current_mtu, Several::default().utc_at(now));
         let controller = self.controller(&setup);
         Box::new(Adapter::new(controller, &setup, now, self.monitor.clone()))
     }
@@ -277,6 +256,7 @@ impl ControllerFactory for Factory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     fn factory(spec: &str) -> Result<Factory, UnsupportedController> {
         Factory::new(spec.parse().expect("a known controller"))
@@ -287,7 +267,9 @@ mod tests {
         let factory = factory("whimbrel").expect("it runs on QUIC");
         let now = Instant::now();
         let earlier = now - std::time::Duration::from_secs(3);
-        let [then, now] = [earlier, now].map(|at| factory.setup(1200, at).utc.as_secs_f64());
+        let several = Several::default();
+        let utc_at = |at| factory.setup(1200, several.utc_at(at)).utc.as_secs_f64();
+        let [then, now] = [earlier, now].map(utc_at);
         assert!((now - then - 3.0).abs() < 0.1, "{then} {now}");
         let utc = SystemTime::now().duration_since(UNIX_EPOCH);
         assert!((utc.expect("after 1970").as_secs_f64() - now).abs() < 1.0);
@@ -304,7 +286,7 @@ mod tests {
 
     #[test]
     fn controllers_have_distinct_seeds_and_a_given_seed_is_reproducible() {
-        let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200, Instant::now()).seed);
+        let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200, Duration::ZERO).seed);
         let given = factory("bbr").expect("supported").seed(7);
         assert_eq!(seeds(&given), [7, 8, 9]);
         assert_eq!(
@@ -329,7 +311,7 @@ mod tests {
             (9000, 18_000),
         ] {
             assert_eq!(
-                factory.setup(mtu, Instant::now()).initial_window,
+                factory.setup(mtu, Duration::ZERO).initial_window,
                 Bytes::new(window)
             );
         }

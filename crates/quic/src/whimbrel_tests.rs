@@ -38,18 +38,9 @@ fn settings() -> TransportConfig {
     transport
 }
 
-/// Adds a connection that sends by `spec`, without an end. The run begins at midnight.
+/// Adds a connection that sends by `spec`, without an end.
 fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
-    add_at(network, spec, seed, Duration::ZERO)
-}
-
-/// The same in a run that begins at this time of the day.
-fn add_at(network: &mut Network, spec: &str, seed: u64, utc: Duration) -> Monitor {
-    let begin = network.begin();
-    let of = |spec: &str| {
-        let factory = Factory::for_endpoint(spec.parse().expect("registered"));
-        factory.seed(seed).utc_at(begin, utc)
-    };
+    let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(seed);
     let sending = of(spec);
     let monitor = sending.monitor();
     let client = sending.client(client_config(transport()), settings(), Priority::LOWEST);
@@ -149,8 +140,8 @@ fn on_a_long_path_reports_of_arrival_are_not_paced() {
     let mut path = path(20_000_000, 300, 1013);
     path.forth.loss.random = "1 %".parse().expect("a probability");
     for (seed, utc, least) in [(1, 0, 8.5), (2, 0, 8.5), (3, 0, 8.5), (1, 13_350, 7.5)] {
-        let mut network = Network::new(&path, seed);
-        let monitor = add_at(&mut network, "whimbrel", seed, ms(utc));
+        let mut network = Network::at(ms(utc), &path, seed);
+        let monitor = add(&mut network, "whimbrel", seed);
         network.run_until(Time::ZERO + ms(12_000));
         let rate = megabits(&monitor) / 12.0;
         let snapshot = monitor.snapshot().state;

@@ -114,14 +114,15 @@ impl Endpoint {
 
     /// An endpoint at the address `local` of a simulated network, whose datagrams the simulation
     /// carries to and from any address ([`Carrier::receive_from`], [`Carrier::send_to`]), by its
-    /// own clock.
+    /// own clock `now`, which shows midnight of UTC at the instant `midnight`.
     pub fn simulated(
         config: EndpointConfig,
         server: Option<Server>,
         local: SocketAddr,
         now: impl Fn() -> Instant + Send + Sync + 'static,
+        midnight: Instant,
     ) -> Self {
-        Self::without_socket(config, server, local, Clock::Of(Arc::new(now)))
+        Self::without_socket(config, server, local, Clock::Of(Arc::new(now), midnight))
     }
 
     fn without_socket(
@@ -180,6 +181,7 @@ impl Endpoint {
         name: &str,
     ) -> Result<Connecting, ConnectError> {
         let Prepared { config, feedback } = prepared.into();
+        feedback.several().set_utc(self.0.0.clock.utc());
         let now = self.0.0.clock.now();
         let connection = self
             .0

@@ -54,6 +54,7 @@ impl Incoming {
         let Some(attempt) = self.attempt.take() else {
             return Err(ConnectionError::LocallyClosed);
         };
+        feedback.several().set_utc(self.endpoint.clock.utc());
         let now = self.endpoint.clock.now();
         let connection = self
             .endpoint

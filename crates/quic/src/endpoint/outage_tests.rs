@@ -40,12 +40,7 @@ fn network(controller: &str, gaps: &[Gap]) -> (Network, Connection, Connection) 
     config.send_window(16 << 20);
     tolerate_reordering(&mut config);
     let mut network = Network::new(&path, 3);
-    let begin = network.begin();
-    let factory = |name: &str| {
-        Factory::for_endpoint(name.parse().expect("registered"))
-            .seed(3)
-            .utc_at(begin, Duration::ZERO)
-    };
+    let factory = |name: &str| Factory::for_endpoint(name.parse().expect("registered")).seed(3);
     let client = factory(controller).client(
         client_config(config.clone()),
         config.clone(),

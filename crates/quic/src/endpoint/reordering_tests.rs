@@ -42,12 +42,7 @@ fn goodput(
     let mut path = Path::symmetric(rate, RTT / 2, Bytes::new(RATE / 8 / 25));
     path.forth.loss.random = Probability::new(faults.loss).expect("below 1");
     let mut network = Network::new(&path, 5);
-    let begin = network.begin();
-    let factory = |name: &str| {
-        Factory::for_endpoint(name.parse().expect("registered"))
-            .seed(5)
-            .utc_at(begin, Duration::ZERO)
-    };
+    let factory = |name: &str| Factory::for_endpoint(name.parse().expect("registered")).seed(5);
     let transport = config(change);
     let client = factory(controller);
     let client = client.client(

@@ -166,7 +166,9 @@ pub(crate) fn endpoint(
     let port = port.unwrap_or(0);
     let local = SocketAddr::new(address_of(host), port);
     let now = || Instant::now().into_std();
-    let endpoint = Endpoint::simulated(config, server, local, now);
+    let midnight = with(|network| network.began.into_std());
+    let midnight = midnight.unwrap_or_else(now);
+    let endpoint = Endpoint::simulated(config, server, local, now, midnight);
     let (inbox, arrived) = mpsc::unbounded_channel();
     let driver = tokio::spawn(drive(endpoint.carrier(), host, port, arrived)).abort_handle();
     with(|network| network.ends.insert((host, port), End { inbox, driver }));

@@ -4,9 +4,7 @@ use crate::common::scratch_directory::file_names;
 use crate::common::{ScratchDirectory, Service, UNDER_WAY, limits, upload, visible};
 use std::fs;
 use whimbrel_cc::registry::CONTROLLERS;
-use whimbrel_transfer::{
-    Error, Event, Fingerprint, Identity, KnownHosts, Limits, Reason, Token,
-};
+use whimbrel_transfer::{Error, Event, Fingerprint, Identity, KnownHosts, Limits, Reason, Token};
 use whimbrel_units::Bytes;
 
 fn reason(error: Error) -> Reason {

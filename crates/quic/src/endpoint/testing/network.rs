@@ -173,8 +173,13 @@ impl Reordering {
 }
 
 impl Network {
-    /// Two endpoints without connections.
+    /// Two endpoints without connections, at midnight.
     pub fn new(path: &Path, seed: u64) -> Self {
+        Self::at(Duration::ZERO, path, seed)
+    }
+
+    /// The same at this time of the day.
+    pub fn at(utc: Duration, path: &Path, seed: u64) -> Self {
         let base = Instant::now();
         let clock = Arc::new(Mutex::new(base));
         let end = |index: u8, link: &LinkSpec, server: Option<Arc<ServerConfig>>| {
@@ -187,7 +192,7 @@ impl Network {
             let segments = NonZeroUsize::new(64).expect("known");
             let core = Core::new(proto, Arc::clone(&inbox), false, segments);
             let address = SocketAddr::from(([10, 0, 0, index], 4433));
-            let clock = Clock::Virtual(Arc::clone(&clock));
+            let clock = Clock::Virtual(Arc::clone(&clock), (base, utc));
             End {
                 endpoint: Endpoint::over(core, inbox, clock, None, address),
                 address,
@@ -290,11 +295,6 @@ impl Network {
     /// The current virtual time, as the ends' clocks show it.
     pub fn instant_now(&self) -> Instant {
         self.instant(self.now)
-    }
-
-    /// The instant at which virtual time begins.
-    pub fn begin(&self) -> Instant {
-        self.base
     }
 
     /// Virtual time for the tasks.
