@@ -92,7 +92,7 @@ impl Receiving {
 
     fn piece(&self, at: u64, data: Bytes) -> Piece {
         Piece {
-            kept: self.stream.keep(data.len() as u64 + PER_PIECE),
+            kept: Some(self.stream.keep(data.len() as u64 + PER_PIECE)),
             data,
             at,
             stream: self.number,

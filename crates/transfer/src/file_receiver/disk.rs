@@ -36,9 +36,9 @@ pub(super) struct Piece {
     pub stream: u64,
     /// The whole chunk.
     pub chunk: Range<u64>,
-    /// Its memory counts until it is hashed.
+    /// Its memory counts until it is hashed; `None` if it counts nowhere.
     #[expect(dead_code, reason = "it counts until it is dropped")]
-    pub kept: Kept,
+    pub kept: Option<Kept>,
 }
 
 /// The tasks of one file. Dropped, they end, and what waits to be written is not written.

@@ -11,6 +11,8 @@
 mod chunk;
 mod disk;
 mod pack;
+#[cfg(test)]
+mod tests;
 
 use crate::blocking::Task;
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
