@@ -342,4 +342,30 @@ mod tests {
         let mut none = Comparison::new(&RangeSet::default(), size, true);
         assert!(none.answer(log, at, Vec::new()).is_err());
     }
+
+    #[test]
+    fn every_part_of_a_long_run_is_asked_for() {
+        let size = 3 * REQUEST + 5;
+        let mut comparison = Comparison::new(&RangeSet::of(0..size), size, true);
+        let blocks: u64 = requested(&mut comparison)
+            .into_iter()
+            .map(|(log, _, count)| u64::from(count) << log >> BLOCK_LOG)
+            .sum();
+        assert_eq!(blocks, size.div_ceil(CHUNK));
+    }
+
+    #[test]
+    fn what_the_receiver_does_not_answer_is_not_there() {
+        let scratch = ScratchDirectory::new();
+        let size = 2 * CHUNK;
+        let source = sparse(&scratch, size, b"data", 0);
+        let hashes = Mutex::new(BlockHashes::new(size));
+        let mut comparison = Comparison::new(&RangeSet::of(0..size), size, true);
+        assert_eq!(requested(&mut comparison), [(BLOCK_LOG, 0, 2)]);
+        let first = theirs(size, BLOCK_LOG, 0, b"data", 0);
+        let answer = comparison.answer(BLOCK_LOG, 0, vec![first]).expect("asked");
+        let compared = answer.compare(&source, &hashes).expect("read");
+        let compared = compared.expect("as long as it was");
+        assert_eq!((compared.equal, compared.differing), (CHUNK, vec![1]));
+    }
 }

@@ -15,6 +15,8 @@ mod pace;
 mod plan;
 mod small;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use crate::blocking::{Task, blocking};
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};

@@ -122,4 +122,15 @@ mod tests {
         let expected: Vec<usize> = (0..6).chain(10..2510).collect();
         assert_eq!(items, expected);
     }
+
+    /// It is sent as a file of its own, which takes less memory.
+    #[test]
+    fn a_small_file_that_has_become_long_is_not_read() {
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        for (size, is_read) in [(2 * SMALL, true), (2 * SMALL + 1, false)] {
+            let path = scratch.file("a", size as usize);
+            let read = read_small(|| Ok(File::open(&path).expect("opened")), &path, false);
+            assert_eq!(read.is_ok(), is_read, "{size}");
+        }
+    }
 }

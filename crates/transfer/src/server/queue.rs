@@ -196,4 +196,27 @@ mod tests {
         }
         assert_eq!(held.iter().filter(|t| t.is_ready()).count(), 4);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_free_place_waits_for_nobody_who_has_left() {
+        let places = Places::new(1);
+        let shown = watch::Sender::new(0);
+        let first = places.take("u", false, &shown).await.expect("a free place");
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut second = Box::pin(places.take("u", false, &shown));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        let waiting = Arc::clone(&places);
+        let third = tokio::spawn(async move {
+            let shown = watch::Sender::new(0);
+            waiting.take("u", false, &shown).await
+        });
+        drop(first);
+        // The third one looks, and is not the next.
+        while places.lock().waiting.len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        drop(second);
+        let third = tokio::time::timeout(std::time::Duration::from_secs(1), third).await;
+        assert!(third.expect("in time").expect("no panic").is_some());
+    }
 }

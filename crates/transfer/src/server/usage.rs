@@ -122,3 +122,39 @@ impl Drop for Reservation {
         self.settle(received.saturating_sub(self.there) as i64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch_directory::ScratchDirectory;
+    use crate::server::users::{Rights, User};
+    use crate::storage::{Storage, StorageOptions};
+    use crate::token::Token;
+    use whimbrel_cc::fairness::Priority;
+
+    #[tokio::test]
+    async fn transfers_that_begin_at_once_share_the_quota() {
+        let scratch = ScratchDirectory::new();
+        let token = Token::random().expect("randomness");
+        let user = User {
+            quota: Some(100),
+            ..User::owner(&token, Rights::default(), Priority::HIGHEST)
+        };
+        let client = Client {
+            user: Arc::new(user),
+            token: token.hash(),
+            storage: Storage::open(scratch.path(), StorageOptions::default()).expect("opened"),
+        };
+        let usage = Usage::default();
+        let reserve = |needed| usage.reserve(&client, needed, 0, Arc::default());
+        let (first, second) = tokio::join!(reserve(60), reserve(60));
+        assert!(first.is_ok() != second.is_ok());
+        let third = reserve(60).await.expect_err("one of them is under way");
+        assert_eq!(third.for_peer().reason, Reason::Quota);
+        let stored = first.or(second).expect("one of them");
+        stored.stored(60, 0);
+        drop(stored);
+        assert!(reserve(41).await.is_err(), "too much");
+        reserve(40).await.expect("it fits");
+    }
+}

@@ -31,16 +31,18 @@ pub(crate) use space::ENTRY;
 pub use space::KeepFree;
 pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
-use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
+use crate::blocks::{BlockHashes, hash_subtree};
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::path::RESERVED;
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Reason};
+use blake3::hazmat::ChainingValue;
 use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, statat};
 use rustix::io::Errno;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -341,11 +343,21 @@ pub(crate) fn hash_file(file: &File, size: u64, cancel: &Cancel) -> Result<blake
     for block in 0..hashes.count() {
         cancel.check()?;
         let range = hashes.range(block);
-        buffer.resize((range.end - range.start) as usize, 0);
-        file.read_exact_at(&mut buffer, block * CHUNK)
-            .map_err(Error::file("a stored file", "read"))?;
-        let hash = hash_subtree(size, &range, &buffer);
+        let hash = hash_block(file, size, &range, &mut buffer)?;
         hashes.set(block, Some(hash));
     }
     hashes.root().ok_or(Error::Stopped)
+}
+
+/// The hash of one block of a file of `size` bytes. `buffer` is overwritten.
+fn hash_block(
+    file: &File,
+    size: u64,
+    range: &Range<u64>,
+    buffer: &mut Vec<u8>,
+) -> Result<ChainingValue, Error> {
+    buffer.resize((range.end - range.start) as usize, 0);
+    let read = file.read_exact_at(buffer, range.start);
+    read.map_err(Error::file("a stored file", "read"))?;
+    Ok(hash_subtree(size, range, buffer))
 }

@@ -380,6 +380,45 @@ mod tests {
         assert_eq!(left(), before - 100);
     }
 
+    /// What is found in it is written again as it is read.
+    #[test]
+    fn what_arrives_stays_while_the_rest_is_compared() {
+        let scratch = ScratchDirectory::in_memory();
+        let options = StorageOptions::default();
+        let storage = Storage::open(scratch.path(), options).expect("opened");
+        let (part, parts) = (1 << FINE_LOG, 64);
+        let found = partial(&storage);
+        let old = vec![1; part * parts];
+        found.write_at(&old, 0).expect("written");
+        fchmod(&found.file, Mode::from_raw_mode(MODE)).expect("without the mark");
+        drop(found);
+        let found = partial(&storage);
+        // How often all of it was read.
+        let reads = AtomicU64::new(0);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut all = old.clone();
+                while !done.load(Ordering::Relaxed) {
+                    found.read_at(&mut all, 0).expect("read");
+                    reads.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            for n in 0..parts {
+                let before = reads.load(Ordering::Relaxed);
+                let new = vec![2; part];
+                found.write_at(&new, (n * part) as u64).expect("written");
+                while reads.load(Ordering::Relaxed) == before {
+                    std::thread::yield_now();
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let mut all = old.clone();
+        found.read_at(&mut all, 0).expect("read");
+        assert!(all.iter().all(|byte| *byte == 2), "something is lost");
+    }
+
     #[test]
     fn ranges_are_merged_over_the_smallest_gaps() {
         let part = 1 << FINE_LOG;

@@ -113,6 +113,7 @@ fn what_a_directory_takes_counts_entries_content_and_attributes() {
         .remove(&path("d"), true, &mut freed)
         .expect("removed");
     assert_eq!(storage.used(), 0);
+    assert_eq!(freed, 5 * ENTRY + 1000 + 1);
 }
 
 #[test]
@@ -313,6 +314,23 @@ fn offsets_beyond_4_gib_are_where_they_are() {
         one[0]
     };
     assert_eq!([read(5 * GIB), read(GIB), read(5 * GIB + part)], [7, 0, 0]);
+}
+
+#[test]
+fn blocks_beyond_4_gib_are_hashed_with_their_content() {
+    const GIB: u64 = 1 << 30;
+    let scratch = ScratchDirectory::new();
+    let path = scratch.path().join("sparse");
+    let mut options = File::options();
+    let file = options.read(true).write(true).create_new(true).open(path);
+    let file = file.expect("created");
+    file.set_len(6 * GIB).expect("set");
+    file.write_all_at(b"data", 5 * GIB).expect("written");
+    let range = 5 * GIB..5 * GIB + 4096;
+    let mut content = vec![0; 4096];
+    content[..4].copy_from_slice(b"data");
+    let found = hash_block(&file, 6 * GIB, &range, &mut Vec::new()).expect("read");
+    assert_eq!(found, hash_subtree(6 * GIB, &range, &content));
 }
 
 #[test]
@@ -531,4 +549,46 @@ fn a_listing_comes_in_parts_and_shows_links_as_links() {
     ];
     let expected = expected.map(|(p, kind, target)| (p.into(), kind, target.into()));
     assert_eq!(found, expected);
+}
+
+#[test]
+fn of_a_pack_each_file_has_its_own_result() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    let names = ["a", "b", "c"];
+    let write = |name: &&str| {
+        let staged = stage.write(&path(name), &entry(name, b"x"), &mut Directories::new());
+        staged.expect("written").expect("a file")
+    };
+    let staged: Vec<_> = names.iter().map(write).collect();
+    // Somebody else is faster.
+    std::fs::write(scratch.path().join("a"), "y").expect("written");
+    let all: Vec<_> = staged.iter().collect();
+    let results = stage.commit(&all);
+    assert_eq!(
+        results.iter().map(Result::is_ok).collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    let content = |name| std::fs::read(scratch.path().join(name)).expect("there");
+    assert_eq!(names.map(content), [b"y", b"x", b"x"]);
+}
+
+#[test]
+fn a_link_to_the_same_content_is_no_file() {
+    let scratch = ScratchDirectory::new();
+    let top = scratch.subdirectory("top");
+    std::fs::write(scratch.path().join("out"), "x").expect("written");
+    symlink("../out", top.join("a")).expect("linked");
+    for overwrite in [false, true] {
+        let options = StorageOptions {
+            overwrite,
+            ..StorageOptions::default()
+        };
+        let storage = Storage::open(&top, options).expect("opened");
+        let stage = storage.stage().expect("staged");
+        let written = stage.write(&path("a"), &entry("a", b"x"), &mut Directories::new());
+        let reason = written.expect_err("a link").for_peer().reason;
+        assert_eq!(reason, Reason::Exists);
+    }
 }

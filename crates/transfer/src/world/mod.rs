@@ -8,6 +8,7 @@
 //! | `slow` | a disk that is slow |
 //! | `client` | what a client does, and what it knows |
 //! | `life` | a life: what happens to a server and its clients, and what must hold |
+//! | `scenes` | single scenes between one client and its server |
 //! | `tests` | many lives; a failing one is made shorter |
 //!
 //! The code under test is the code that ships: clients send and get files, directories and standard
@@ -20,6 +21,7 @@
 mod client;
 mod life;
 pub(crate) mod network;
+mod scenes;
 pub(crate) mod slow;
 mod system;
 mod tests;

@@ -12,7 +12,7 @@ use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::wire::{
     ChunkHeader, Finish, Kind, Message, Metadata, Put, Refusal, VERSION,
 };
-use whimbrel_transfer::{Event, Limits, Reason, Token};
+use whimbrel_transfer::{Event, Limits, Reason, Token, TreeOptions, send_tree};
 use whimbrel_units::{Bytes, Duration as Span};
 
 /// A client that writes protocol messages directly.
@@ -276,6 +276,17 @@ async fn another_version_and_too_many_transfers_are_refused() {
     }
     let (_send, mut receive) = raw.put("c", 1).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Busy);
+    // When one has ended, another may begin.
+    let (mut send, mut receive) = open.pop().expect("two");
+    raw.chunk(2, 0, b"x").await;
+    let end = finish(b"x", 1);
+    send.write_all(&end.encode()).await.expect("written");
+    let Message::Stored { bytes: 1, .. } = read_message(&mut receive).await else {
+        panic!("not stored")
+    };
+    std::fs::remove_file(service.directory.join("b")).expect("stored");
+    let (_send, mut receive) = raw.put("c", 1).await;
+    accepted(&mut receive).await;
     raw.connection.close(VarInt::from_u32(0), b"");
     still_serves(&scratch, service).await;
 }
@@ -363,6 +374,101 @@ async fn a_client_without_a_token_cannot_open_a_data_stream() {
         .await
         .expect("disconnected");
     still_serves(&scratch, service).await;
+}
+
+/// What arrived is not sent again if the server is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_arrived_of_a_chunk_that_stalls_is_on_disk() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let raw = RawClient::connect(&service).await;
+    let (_send, mut receive) = raw.put("a", 1 << 20).await;
+    let transfer = accepted(&mut receive).await;
+    let mut stream = raw.connection.open_uni().await.expect("open");
+    let header = header(transfer, 0, 1 << 20);
+    stream.write_all(&header.encode()).await.expect("written");
+    stream.write_all(&[7; 100_000]).await.expect("written");
+    let on_disk = || {
+        let names = file_names(&service.directory);
+        let name = names.iter().find(|name| name.ends_with(".part"));
+        name.is_some_and(|name| {
+            let content = std::fs::read(service.directory.join(name)).unwrap_or_default();
+            content.iter().filter(|byte| **byte == 7).count() == 100_000
+        })
+    };
+    let written = async {
+        while !on_disk() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(TEST_TIMEOUT, written).await.expect("in time");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_out_of_place_ends_the_transfer() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let raw = RawClient::connect(&service).await;
+    let (mut send, mut receive) = raw.put("a", 10).await;
+    accepted(&mut receive).await;
+    let message = Message::Present.encode();
+    send.write_all(&message).await.expect("written");
+    assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
+    still_serves(&scratch, service).await;
+}
+
+/// A comparison takes long where the disk is slow, and no data comes meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_is_compared_does_not_stall() {
+    let scratch = ScratchDirectory::new();
+    let stall = std::time::Duration::from_millis(700);
+    let short = Limits {
+        stall: stall.into(),
+        ..limits()
+    };
+    let service = Service::with(&scratch, short, false);
+    let raw = RawClient::connect(&service).await;
+    let (mut send, mut receive) = raw.put("a", 1 << 20).await;
+    accepted(&mut receive).await;
+    let began = std::time::Instant::now();
+    while began.elapsed() < 3 * stall {
+        let (log, first, count) = (16, 0, 1);
+        let request = Message::HashRequest { log, first, count };
+        send.write_all(&request.encode()).await.expect("written");
+        let Message::Hashes { .. } = read_message(&mut receive).await else {
+            panic!("no hashes")
+        };
+    }
+    assert_eq!(refused(&mut receive).await.reason, Reason::Stalled);
+    still_serves(&scratch, service).await;
+}
+
+/// The places where packs are written are all clients'.
+#[tokio::test(flavor = "multi_thread")]
+async fn packs_that_cannot_be_written_keep_no_place() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    for _ in 0..40 {
+        let raw = RawClient::connect(&service).await;
+        let tree = Message::Tree {
+            id: rand_id(),
+            path: Vec::new(),
+            bytes: 100,
+        };
+        let (_send, mut receive) = raw.send_message(&tree).await;
+        let transfer = accepted(&mut receive).await;
+        // It does not have its hash.
+        raw.chunk(transfer, 0, &[0; 100]).await;
+        assert_eq!(refused(&mut receive).await.reason, Reason::Corrupt);
+    }
+    let file = scratch.file("small", 100);
+    let tree = TreeOptions::new(service.client(), vec![file]);
+    let sending = send_tree(tree, |_| (), std::future::pending());
+    let report = timeout(TEST_TIMEOUT, sending).await.expect("in time");
+    assert!(report.error.is_none(), "{:?}", report.error);
+    assert_eq!(visible(&service.directory), ["small"]);
+    service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use whimbrel_transfer::{
-    Error, Outcome, Progress, Reason, Report, Retry, SendOptions, SendSource, Update, transfer,
+    Error, KeepFree, Outcome, Progress, Reason, Report, Retry, SendOptions, SendSource,
+    ServeOptions, Update, transfer,
 };
-use whimbrel_units::{Duration as Span, Rate};
+use whimbrel_units::{Bytes, Duration as Span, Rate};
 
 const MIB: u64 = 1 << 20;
 
@@ -89,6 +90,32 @@ async fn a_stopped_transfer_goes_on_and_a_wrong_byte_on_disk_is_sent_again() {
     assert!(again.resumed_bytes >= 18 * MIB, "{}", again.resumed_bytes);
     assert_eq!(again.resumed_bytes + again.sent_bytes, 40 * MIB + 77);
     assert_eq!(file_names(&service.directory), ["a"]);
+    service.stop().await;
+}
+
+/// The disk may have room again before the next attempt.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_loses_nothing_of_an_earlier_attempt() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 10 * MIB as usize);
+    stop_after(&service, &file, 3 * MIB).await;
+    let directory = service.stop().await;
+    let options = ServeOptions {
+        keep_free: KeepFree::Bytes(Bytes::new(1 << 60)),
+        limits: limits(),
+        ..ServeOptions::new(directory.clone(), ([127, 0, 0, 1], 0).into())
+    };
+    let full = Service::of(&scratch, options);
+    let Err(Error::Refused(refusal)) = report(full.options(&file)).await.result else {
+        panic!("not refused")
+    };
+    assert_eq!(refusal.reason, Reason::DiskFull);
+    full.stop().await;
+    let service = Service::in_directory(&scratch, directory, limits(), false);
+    let again = report(service.options(&file)).await;
+    again.result.expect("stored");
+    assert!(again.resumed_bytes >= 2 * MIB, "{}", again.resumed_bytes);
     service.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! What users may do and store, and extended attributes.
 
-use crate::common::{ScratchDirectory, Service, limits, remove, upload};
+use crate::common::{ScratchDirectory, Service, limits, remove, report, upload};
 use futures::future::join_all;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::future::pending;
@@ -13,7 +13,7 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, TokenEntry, User, Users};
 use whimbrel_transfer::{
     Error, GetOptions, Limits, Outcome, Progress, Reason, RemotePath, SendOptions, SendSource,
-    ServeOptions, Token, get,
+    ServeOptions, Token, TreeOptions, get, send_tree,
 };
 
 const ALL: Rights = Rights {
@@ -229,6 +229,25 @@ async fn extended_attributes_arrive_where_asked() {
     let length = getxattr(stored("with"), "user.origin", &mut value).expect("kept");
     assert_eq!(&value[..length], b"camera 7");
     assert!(getxattr(stored("without"), "user.origin", &mut value).is_err());
+    // Small files of a tree, too.
+    let tree = scratch.subdirectory("tree");
+    std::fs::write(tree.join("small"), "x").expect("written");
+    let flags = XattrFlags::empty();
+    setxattr(tree.join("small"), "user.origin", b"camera 8", flags).expect("set");
+    for (attributes, expected) in [(true, &b"camera 8"[..]), (false, b"")] {
+        let directory = Some(name(if attributes { "with-all" } else { "plain" }));
+        let options = TreeOptions {
+            attributes,
+            directory,
+            ..TreeOptions::new(service.client(), vec![tree.join("")])
+        };
+        let place = options.directory.clone().expect("a directory");
+        let report = send_tree(options, |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        let small = stored(&place.to_string()).join("small");
+        let length = getxattr(small, "user.origin", &mut value).unwrap_or(0);
+        assert_eq!(&value[..length], expected);
+    }
     service.stop().await;
 }
 
@@ -257,6 +276,49 @@ async fn streams_at_once_keep_the_quota() {
         .map(|e| e.expect("an entry").metadata().expect("there").len())
         .sum();
     assert!(bytes <= 3_000_000, "{bytes}");
+    service.stop().await;
+}
+
+/// What was sent before an interruption takes quota, and is not lost when more does not fit.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_interrupted_transfers_sent_counts_and_stays() {
+    let scratch = ScratchDirectory::new();
+    let alice = token();
+    let service = serve(&scratch, [user("alice", &[&alice], ALL, Some(4_500_000))]);
+    let options = |file: &PathBuf| {
+        let mut options = service.options(file);
+        options.client.token = alice.clone();
+        options
+    };
+    let file = scratch.file("data", 4_000_000);
+    for enough in [1_500_000, 3_000_000] {
+        let mut slowly = options(&file);
+        slowly.bandwidth = Some("20 Mbit/s".parse().expect("a rate"));
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let mut stop = Some(stop);
+        let progress = move |progress: Progress| {
+            if progress.bytes > enough {
+                stop.take().map(|stop| stop.send(()).ok());
+            }
+        };
+        let stopped = async { stopped.await.unwrap_or_default() };
+        let sending = whimbrel_transfer::send(slowly, progress, stopped).await;
+        assert!(matches!(sending, Err(Error::Stopped)), "{sending:?}");
+        while !service.server.receiving().transfers.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let other = scratch.file("other", 2_500_000);
+    let error = upload(options(&other)).await.expect_err("too much");
+    assert_eq!(reason(&error), Some(Reason::Quota), "{error}");
+    // A later version of the file is too large.
+    scratch.file("data", 5_000_000);
+    let error = upload(options(&file)).await.expect_err("too much");
+    assert_eq!(reason(&error), Some(Reason::Quota), "{error}");
+    scratch.file("data", 4_000_000);
+    let stored = report(options(&file)).await;
+    assert!(stored.result.is_ok(), "{:?}", stored.result);
+    assert!(stored.resumed_bytes > 2_000_000, "{}", stored.resumed_bytes);
     service.stop().await;
 }
 

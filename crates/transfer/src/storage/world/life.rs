@@ -733,12 +733,18 @@ mod tests {
                 assert!(written.expect("written").is_none());
             };
             write("d/e", Kind::Directory, b"");
-            write("link", Kind::Link, b"d/e");
+            for link in ["link", "other"] {
+                write(link, Kind::Link, b"d/e");
+            }
+            // One that replaces another.
+            write("other", Kind::Link, b"d");
             drop(stage);
             life.crash_machine().expect("crashed");
             assert!(life.directory().join("d/e").is_dir());
-            let target = std::fs::read_link(life.directory().join("link")).expect("a link");
-            assert_eq!(target, Path::new("d/e"));
+            for (link, to) in [("link", "d/e"), ("other", "d")] {
+                let target = std::fs::read_link(life.directory().join(link));
+                assert_eq!(target.expect("a link"), Path::new(to));
+            }
         });
     }
 
