@@ -56,11 +56,12 @@ KINDS = {
     "never": "(!ON && ({}))",
     "always": "(ON || ({}))",
 }
-# The switch, which notes in a file who asks for it.
+# The switch, which notes in a file who asks for it. It draws no random numbers: simulated lives
+# must stay the same.
 SWITCH = """
 #[allow(dead_code, missing_docs)]
 mod mutants {
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
     use std::fs::File;
     use std::io::Write;
     use std::sync::{LazyLock, Mutex};
@@ -68,10 +69,10 @@ mod mutants {
     static ON: LazyLock<u32> = LazyLock::new(|| {
         std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
     });
-    static SEEN: LazyLock<Option<Mutex<(File, HashSet<u32>)>>> = LazyLock::new(|| {
+    static SEEN: LazyLock<Option<Mutex<(File, BTreeSet<u32>)>>> = LazyLock::new(|| {
         let path = std::env::var_os("MUTANTS_SEEN")?;
         let file = File::options().append(true).create(true).open(path).ok()?;
-        Some(Mutex::new((file, HashSet::new())))
+        Some(Mutex::new((file, BTreeSet::new())))
     });
 
     pub fn on(number: u32) -> bool {
@@ -121,7 +122,7 @@ def apply(tree, all_of_them):
     if missing:
         sys.exit("\n".join(missing))
     library = (ROOT / SOURCE / "lib.rs").read_text()
-    texts["lib.rs"] = texts.get("lib.rs", library) + SWITCH
+    texts["lib.rs"] = "#![allow(unused_parens)]\n" + texts.get("lib.rs", library) + SWITCH
     # A feature, so that what is built has a name of its own in the target directory.
     manifest = (ROOT / SOURCE / "../Cargo.toml").read_text()
     texts["../Cargo.toml"] = manifest + "\n[features]\nmutants = []\n"
