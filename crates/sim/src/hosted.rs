@@ -29,6 +29,8 @@ pub(crate) struct Hosted<'a> {
     started: bool,
     sent: u64,
     sent_bytes: u64,
+    /// Bytes of the near end's packets that have neither arrived nor been lost.
+    on_links: u64,
     arrived: u64,
     marked: u64,
     /// Packets of the near end that links have dropped, with their causes.
@@ -50,6 +52,7 @@ impl<'a> Hosted<'a> {
             started: false,
             sent: 0,
             sent_bytes: 0,
+            on_links: 0,
             arrived: 0,
             marked: 0,
             lost: LossCounts::default(),
@@ -81,9 +84,23 @@ impl<'a> Hosted<'a> {
             if end == End::Near {
                 self.sent += 1;
                 self.sent_bytes += size as u64;
+                self.on_links += size as u64;
             }
             out.push(packet);
         }
+    }
+
+    /// The datagram of a packet that has left the links.
+    fn take(&mut self, packet: &Packet) -> Vec<u8> {
+        if packet.flags.has(Flags::DATA) {
+            self.on_links = self.on_links.saturating_sub(u64::from(packet.size));
+        }
+        self.in_flight.take(packet)
+    }
+
+    /// Bytes in flight, as the stack reports them or as the links have them.
+    fn in_flight(&self, state: &HostState) -> Bytes {
+        state.in_flight.unwrap_or(Bytes::new(self.on_links))
     }
 
     /// When the next timer of an end is due, after everything that was due at `now` was handled.
@@ -124,7 +141,7 @@ impl<S> Flow<S> for Hosted<'_> {
         packet: &Packet,
     ) -> Arrival {
         let (now, end) = (context.now, place.end);
-        let mut datagram = self.in_flight.take(packet);
+        let mut datagram = self.take(packet);
         let marked = packet.flags.has(Flags::CE);
         if end == End::Far {
             self.arrived += 1;
@@ -151,7 +168,7 @@ impl<S> Flow<S> for Hosted<'_> {
     }
 
     fn note_loss(&mut self, _: usize, packet: &Packet, _: DropCause) {
-        self.in_flight.take(packet);
+        self.take(packet);
     }
 
     fn deadline(&self, now: Time, place: PathEnd) -> Option<Time> {
@@ -184,7 +201,7 @@ impl<S> Flow<S> for Hosted<'_> {
             at: now,
             cwnd: state.cwnd,
             ssthresh: state.ssthresh,
-            in_flight: state.in_flight,
+            in_flight: self.in_flight(&state),
             srtt: state.srtt,
             rttvar: Duration::ZERO,
             rate: Rate::ZERO,
@@ -248,7 +265,7 @@ impl<S> Flow<S> for Hosted<'_> {
                 end: End::Near,
                 cwnd: state.cwnd,
                 ssthresh: state.ssthresh,
-                in_flight: state.in_flight,
+                in_flight: self.in_flight(&state),
                 latest_rtt: Duration::ZERO,
                 srtt: state.srtt,
                 rttvar: Duration::ZERO,

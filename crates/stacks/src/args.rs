@@ -8,15 +8,17 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use whimbrel_net::Queue;
+use whimbrel_net::{Delay, JitterDistribution, Noise, Queue};
 use whimbrel_rank::{Aim, Class, Library, MatrixPoint, Version};
-use whimbrel_sim::scenario::{Flow, Run as RunSpec, Written};
+use whimbrel_sim::scenario::{Flow, Run as RunSpec, Sends, Written};
 use whimbrel_stacks::application::{Application, Pauses};
 use whimbrel_stacks::catalog::Sender;
 use whimbrel_stacks::play::{self, Played, Task};
 use whimbrel_study::path::{self as study, fraction};
-use whimbrel_units::{Duration, Probability, Rate, nearest_few};
+use whimbrel_units::{Bytes, Duration, Probability, Rate, nearest_few};
 
+/// Jitter holds for less than the time between two packets: each packet has its own.
+const PACKET: Duration = Duration::from_micros(1);
 /// The name of the flow under test on a path from flags.
 const TESTED: &str = "tested";
 
@@ -73,6 +75,16 @@ pub struct Args {
     /// Random loss of data packets
     #[arg(long, default_value = "0 %", value_parser = fraction)]
     loss: Probability,
+    /// Mean jitter of each way, beyond half of the base RTT: for each packet from zero to twice as
+    /// much; packets keep their order
+    #[arg(long, value_name = "TIME", conflicts_with = "points", value_parser = flag::<Duration>("--jitter"))]
+    jitter: Option<Written<Duration>>,
+    /// With --jitter: packets overtake those with more jitter, as in netem without a rate
+    #[arg(long, requires = "jitter")]
+    reorder: bool,
+    /// Data to send on a path from flags [default: more than the run can carry]
+    #[arg(long, conflicts_with = "points", value_parser = flag::<Bytes>("--size"))]
+    size: Option<Written<Bytes>>,
     /// List stacks, versions and controllers
     #[arg(long)]
     list: bool,
@@ -208,7 +220,8 @@ impl Args {
         Ok(format!(
             "{}\n{}\n{}",
             league::markdown(points, senders, played, &references),
-            "The same controllers of different stacks; bold is outside of the others' range:\n",
+            "The same controllers of different stacks; bold is outside of the range of the others \
+             without a known fault:\n",
             league::families(points, senders, played)
         ))
     }
@@ -271,8 +284,27 @@ impl Args {
         };
         let lost = self.loss.get();
         let mut spec = path.scenario()?;
+        if let Some(jitter) = &self.jitter {
+            let base = self.rtt.value / 2;
+            let delay = jitter.with(
+                Delay::noisy(Noise {
+                    base,
+                    jitter: jitter.value,
+                    distribution: JitterDistribution::Uniform,
+                    every: PACKET,
+                    batch: Duration::ZERO,
+                })
+                .in_order(!self.reorder),
+            );
+            for link in &mut spec.links {
+                link.forward.delay = Some(delay.clone());
+            }
+        }
         let mut flow = Flow::new(Written::parse("controller", "cubic")?);
         flow.name = Some(TESTED.to_owned());
+        if let Sends::Data(data) = &mut flow.sends {
+            data.size = self.size.clone();
+        }
         spec.flows.push(flow);
         spec.run.duration = self.duration.clone();
         let aim = Aim::Fill {
@@ -282,7 +314,13 @@ impl Args {
             taken: 0.0,
             overflow: None,
         };
-        let claim = path.words().join(", ");
+        let mut words = path.words();
+        words.extend(
+            self.jitter
+                .iter()
+                .map(|time| format!("jitter {}", time.value)),
+        );
+        let claim = words.join(", ");
         Ok(MatrixPoint::new(
             "path",
             Class::A,

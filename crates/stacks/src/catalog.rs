@@ -43,6 +43,17 @@ enum Carrier {
 /// stacks have too, and its own.
 const OURS: &[&str] = &["newreno", "cubic", "bbr", "bbr3", "whimbrel"];
 
+/// Current controllers, or whole stacks, that depart from their algorithm because of a fault that
+/// `docs/stacks.md` describes. A range of the others without them says more.
+const FAULTY: &[&str] = &[
+    "noq:bbr3",
+    "quiche:cubic",
+    "quiche:reno",
+    "quinn:bbr",
+    "smoltcp",
+    "tquic:bbr3",
+];
+
 /// Families of controllers that several stacks have.
 pub const COMPARED: [&str; 3] = ["cubic", "newreno", "bbr"];
 
@@ -339,6 +350,14 @@ impl Sender {
             "bbr" | "bbr2" | "bbr3" => "bbr",
             other => other,
         }
+    }
+
+    /// Whether a fault of it is known.
+    pub fn is_faulty(&self) -> bool {
+        let name = self.to_string();
+        FAULTY
+            .iter()
+            .any(|faulty| *faulty == name || *faulty == self.stack)
     }
 
     /// Both ends of a connection. `None` for the simulator's own transport.

@@ -99,7 +99,7 @@ pub fn markdown(
 }
 
 /// For each family: the efficiency of this project's senders at each point, and the range of the
-/// others'. An efficiency outside of that range is bold.
+/// others', of all and of those without a known fault. An efficiency outside of the latter is bold.
 pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -> String {
     let efficiency = |sender: &Sender, point: &MatrixPoint| {
         let stack = sender.stack().name;
@@ -109,6 +109,18 @@ pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -
         };
         mean(played.iter().filter(same).map(|one| one.run.efficiency)) * 100.0
     };
+    // In the order of the points: the least and the greatest, in whole percents as printed.
+    let ranges = |senders: &[&Sender]| -> Vec<(f64, f64)> {
+        let range = |point| {
+            let all = senders
+                .iter()
+                .map(|sender| efficiency(sender, point).round());
+            all.fold((f64::INFINITY, 0.0), |(least, most), value| {
+                (value.min(least), value.max(most))
+            })
+        };
+        points.iter().map(range).collect()
+    };
     let mut text = "| family | sender |".to_owned();
     for point in points {
         text += &format!(" {} |", point.id);
@@ -117,33 +129,31 @@ pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -
     text += &"--:|".repeat(points.len());
     text.push('\n');
     for family in COMPARED {
-        let of = |ours: bool| {
-            let all = senders.iter().filter(|sender| sender.family() == family);
-            all.filter(move |sender| sender.stack().is_ours() == ours)
-        };
-        // In the order of the points: the least and the greatest, in whole percents as printed.
-        let ranges: Vec<(f64, f64)> = points
-            .iter()
-            .map(|point| {
-                let all = of(false).map(|sender| efficiency(sender, point).round());
-                all.fold((f64::INFINITY, 0.0), |(least, most), value| {
-                    (value.min(least), value.max(most))
-                })
-            })
-            .collect();
-        for sender in of(true) {
+        let all = senders.iter().filter(|sender| sender.family() == family);
+        let (ours, others): (Vec<&Sender>, Vec<&Sender>) =
+            all.partition(|sender| sender.stack().is_ours());
+        let sound = others.iter().filter(|sender| !sender.is_faulty());
+        let sound: Vec<&Sender> = sound.copied().collect();
+        let sound_ranges = ranges(&sound);
+        for sender in ours {
             text += &format!("| {family} | `{sender}` |");
-            for (point, (least, most)) in points.iter().zip(&ranges) {
+            for (point, (least, most)) in points.iter().zip(&sound_ranges) {
                 let value = efficiency(sender, point).round();
-                let inside = (*least..=*most).contains(&value);
+                let inside = sound.is_empty() || (*least..=*most).contains(&value);
                 let mark = if inside { "" } else { "**" };
                 text += &format!(" {mark}{value:.0}{mark} |");
             }
             text.push('\n');
         }
-        let others = of(false).count();
-        if others > 0 {
-            text += &format!("| {family} | {others} of others |");
+        let rows = [
+            (sound.len(), "without a known fault", sound_ranges),
+            (others.len(), "in all", ranges(&others)),
+        ];
+        for (count, which, ranges) in rows {
+            if count == 0 {
+                continue;
+            }
+            text += &format!("| {family} | {count} of others {which} |");
             for (least, most) in &ranges {
                 text += &format!(" {least:.0}–{most:.0} |");
             }

@@ -151,7 +151,7 @@ impl Connection for Pair {
         HostState {
             cwnd: Bytes::new(report.cwnd.unwrap_or(0)),
             ssthresh: report.ssthresh.map(Bytes::new),
-            in_flight: Bytes::new(report.in_flight.unwrap_or(0)),
+            in_flight: report.in_flight.map(Bytes::new),
             srtt: report.srtt.map_or(Duration::ZERO, Duration::from),
             pacing_rate: report.pacing_rate.map(Rate::from_bits_per_sec),
         }

@@ -129,18 +129,22 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Windows over time as CSV.
 pub fn windows(played: &[Played]) -> String {
-    let mut text =
-        "sender,point,seed,time_s,cwnd_bytes,srtt_ms,delivered_bytes,taken_for_lost\n".to_owned();
+    let mut text = "sender,point,seed,time_s,cwnd_bytes,in_flight_bytes,pacing_bps,srtt_ms,\
+                    delivered_bytes,taken_for_lost\n"
+        .to_owned();
     for Played { run, samples, .. } in played {
         for sample in samples {
+            let pacing = sample.pacing_rate.map(|rate| rate.as_bits_per_sec());
             text += &format!(
-                "{}:{},{},{},{:.3},{},{:.3},{},{}\n",
+                "{}:{},{},{},{:.3},{},{},{},{:.3},{},{}\n",
                 run.stack,
                 run.controller,
                 run.point,
                 run.seed,
                 sample.at.as_secs_f64(),
                 sample.cwnd.get(),
+                sample.in_flight.get(),
+                pacing.map_or(String::new(), |rate| rate.to_string()),
                 sample.srtt.as_secs_f64() * 1e3,
                 sample.delivered.get(),
                 sample.retransmits,

@@ -76,8 +76,8 @@ pub struct HostState {
     pub cwnd: Bytes,
     /// Slow start threshold.
     pub ssthresh: Option<Bytes>,
-    /// Bytes in flight.
-    pub in_flight: Bytes,
+    /// Bytes in flight. `None`: the bytes of its packets that are on links take its place.
+    pub in_flight: Option<Bytes>,
     /// Smoothed RTT.
     pub srtt: Duration,
     /// Pacing rate.
