@@ -3,6 +3,8 @@
 #![cfg(feature = "quinn")]
 
 use std::error::Error;
+// `build.rs` makes the linker call its functions instead of the C library's.
+use whimbrel_stacks as _;
 
 const PAGE: &str = include_str!("../../../docs/use-in-your-quic.md");
 

@@ -31,6 +31,11 @@ pub(crate) fn connect_unmended(controller: &str, seed: u64) -> Option<[Box<dyn E
 }
 
 fn open(controller: &str, seed: u64, mended: bool) -> Option<[Box<dyn Endpoint>; 2]> {
+    super::warm_up(|| ends("cubic", 0, true));
+    ends(controller, seed, mended)
+}
+
+fn ends(controller: &str, seed: u64, mended: bool) -> Option<[Box<dyn Endpoint>; 2]> {
     let algorithm = match controller {
         "reno" => CongestionControlAlgorithm::Reno,
         "cubic" => CongestionControlAlgorithm::CUBIC,

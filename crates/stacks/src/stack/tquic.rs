@@ -35,6 +35,11 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Both ends of a connection with this controller; `None` if TQUIC has no such controller.
 pub(crate) fn connect(controller: &str, _: u64) -> Option<[Box<dyn Endpoint>; 2]> {
+    super::warm_up(|| ends("cubic"));
+    ends(controller)
+}
+
+fn ends(controller: &str) -> Option<[Box<dyn Endpoint>; 2]> {
     let algorithm = match controller {
         "cubic" => CongestionControlAlgorithm::Cubic,
         "bbr" => CongestionControlAlgorithm::Bbr,
