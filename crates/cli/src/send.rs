@@ -94,7 +94,9 @@ const STDIN: &str = "-";
                          rttvar, pmtu, ...}], sum}]; times are in s since the
                          request, rtt and rttvar in us; bytes are acknowledged
                          bytes with QUIC's overhead; retransmits are packets
-                         declared lost
+                         declared lost. With several paths also paths: [{via,
+                         bytes (of UDP datagrams sent), bits_per_second,
+                         retransmits, rtt, state}]
 With directories or several files: files, bytes, sent_files, unchanged_files,
   sent_bytes, resumed_bytes, retries, seconds, goodput_bps, path (as above),
   outcome (\"stored\" if all files are), removed (with --delete), skipped and
