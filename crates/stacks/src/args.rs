@@ -220,7 +220,7 @@ impl Args {
         Ok(format!(
             "{}\n{}\n{}",
             league::markdown(points, senders, played, &references),
-            "The same controllers of different stacks; bold is outside of the range of the others \
+            "The same controllers of different stacks; bold is outside of the range of the others\n\
              without a known fault:\n",
             league::families(points, senders, played)
         ))
