@@ -386,7 +386,7 @@ mod tests {
         let scratch = ScratchDirectory::in_memory();
         let options = StorageOptions::default();
         let storage = Storage::open(scratch.path(), options).expect("opened");
-        let (part, parts) = (1 << FINE_LOG, 64);
+        let (part, parts) = (1 << FINE_LOG, 16);
         let found = partial(&storage);
         let old = vec![1; part * parts];
         found.write_at(&old, 0).expect("written");

@@ -10,11 +10,13 @@ use crate::client::{
 use crate::connection::over_tcp::TransportChoice;
 use crate::credentials::identity::Identity;
 use crate::defaults::default_controller;
+use crate::error::Error;
 use crate::path::RemotePath;
-use crate::scratch_directory::ScratchDirectory;
+use crate::scratch_directory::{ScratchDirectory, file_names};
 use crate::server::users::{Rights, User, Users};
 use crate::server::{ServeOptions, Server};
 use crate::storage::{Lock, Storage, StorageOptions};
+use crate::wire::Reason;
 use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::net::SocketAddr;
@@ -189,6 +191,78 @@ fn a_file_that_differed_and_was_not_sent_is_said_not_to_be_stored() {
     });
 }
 
+/// The client sends a stream of 3 MB from its standard input.
+fn stream(scene: &Scene) -> SendOptions {
+    let content = std::fs::read(scene.scratch.file("content", 3_000_000)).expect("there");
+    let source = SendSource::stream(std::io::Cursor::new(content));
+    let name = Some("a".to_owned());
+    SendOptions {
+        name,
+        ..SendOptions::new(scene.client(Some(Span::from_secs(80))), source)
+    }
+}
+
+#[test]
+fn a_stream_whose_answer_was_lost_is_stored_and_not_sent_again() {
+    Scene::play(None, async |scene: Scene| {
+        let stored = scene.scratch.path().join("stored");
+        let length = || {
+            let names = file_names(&stored).into_iter();
+            let lengths = names.map(|name| stored.join(name).metadata().map_or(0, |m| m.len()));
+            lengths.max().unwrap_or(0)
+        };
+        let outage = async {
+            // The server has all of it, and stores it while nobody hears it.
+            slow::set(Duration::from_secs(2));
+            while length() < 3_000_000 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            sleep(Duration::from_millis(50)).await;
+            network::set_dark(SERVER, true);
+            assert!(!stored.join("a").exists(), "too late");
+            sleep(Duration::from_secs(8)).await;
+            assert!(stored.join("a").exists(), "too early");
+            network::set_dark(SERVER, false);
+        };
+        let sending = transfer(stream(&scene), |_| (), pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+        assert!(
+            report.retries > 0 && report.sent_bytes == 3_000_000,
+            "{report:?}"
+        );
+    });
+}
+
+#[test]
+fn a_stream_of_which_the_server_lost_a_part_is_said_to_be_lost() {
+    Scene::play(None, async |scene: Scene| {
+        let bytes = Cell::new(0);
+        let on_update = |update| {
+            if let Update::Progress(progress) = update {
+                bytes.set(progress.bytes);
+            }
+        };
+        let outage = async {
+            arrived(&bytes, 2_000_000).await;
+            network::set_dark(SERVER, true);
+            for name in file_names(&scene.scratch.path().join("stored")) {
+                let path = scene.scratch.path().join("stored").join(name);
+                std::fs::remove_file(path).expect("removed");
+            }
+            sleep(Duration::from_secs(20)).await;
+            network::set_dark(SERVER, false);
+        };
+        let sending = transfer(stream(&scene), on_update, pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        let Err(Error::Refused(refusal)) = &report.result else {
+            panic!("not refused: {:?}", report.result)
+        };
+        assert_eq!(refusal.reason, Reason::Corrupt, "{refusal}");
+        assert_eq!(report.outcome, Outcome::NotStored);
+    });
+}
+
 /// A thread of a transfer that has just ended may still use its file.
 #[test]
 fn the_file_of_a_transfer_that_has_just_ended_is_waited_for() {
@@ -230,8 +304,13 @@ fn a_tree_that_replaces_another_needs_no_room_for_both() {
     });
 }
 
-/// Gets all that the server has, while the network fails `outages` times.
-async fn got(scene: &Scene, names: &[&str], rate: Option<Rate>, outages: u64) -> GetReport {
+/// Gets files, while the network fails `outages` times. In each of them `work` is done.
+async fn got(
+    scene: &Scene,
+    names: &[&str],
+    rate: Option<Rate>,
+    (outages, work): (u64, impl Fn(u64)),
+) -> GetReport {
     let path = |name: &&str| Some(RemotePath::new(name).expect("a path"));
     let options = GetOptions {
         bandwidth: rate,
@@ -245,13 +324,13 @@ async fn got(scene: &Scene, names: &[&str], rate: Option<Rate>, outages: u64) ->
     let on_update = |update| {
         if let Update::Progress(progress) = update {
             bytes.set(bytes.get().max(progress.bytes));
-            assert!(progress.files <= progress.all_files, "{progress:?}");
         }
     };
     let outages = async {
         for n in 1..=outages {
-            arrived(&bytes, n * 1_000_000).await;
+            arrived(&bytes, n * 1_300_000).await;
             network::set_dark(SERVER, true);
+            work(n);
             sleep(Duration::from_secs(20)).await;
             network::set_dark(SERVER, false);
         }
@@ -263,18 +342,29 @@ async fn got(scene: &Scene, names: &[&str], rate: Option<Rate>, outages: u64) ->
 #[test]
 fn what_was_got_before_an_outage_is_not_got_again() {
     Scene::play(None, async |scene: Scene| {
-        scene.scratch.file("stored/small", 300_000);
-        scene.scratch.file("stored/large", 4_000_000);
-        let report = got(&scene, &["small", "large"], None, 3).await;
+        let names = ["a", "b", "large"];
+        for (name, size) in names.into_iter().zip([300_000, 300_000, 4_000_000]) {
+            scene.scratch.file(&format!("stored/{name}"), size);
+        }
+        let got_at = |name| scene.scratch.path().join("got").join(name);
+        // The user takes a file away that is complete.
+        let taken = RefCell::new(Vec::new());
+        let take = |outage| {
+            if outage == 1 {
+                *taken.borrow_mut() = std::fs::read(got_at("a")).expect("complete");
+                std::fs::remove_file(got_at("a")).expect("removed");
+            }
+        };
+        let report = got(&scene, &names, None, (3, take)).await;
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
         assert!(report.retries >= 3, "{}", report.retries);
         assert!(report.received_bytes < 6_000_000, "{report:?}");
-        for name in ["small", "large"] {
-            let content = |directory: &str| {
-                let path = scene.scratch.path().join(directory).join(name);
-                std::fs::read(path).expect("there")
-            };
-            assert!(content("got") == content("stored"), "{name}");
+        assert!(!got_at("a").exists(), "it is got again");
+        std::fs::write(got_at("a"), taken.into_inner()).expect("written");
+        for name in names {
+            let stored = scene.scratch.path().join("stored").join(name);
+            let same = std::fs::read(got_at(name)).ok() == std::fs::read(stored).ok();
+            assert!(same, "{name}");
         }
     });
 }
@@ -284,8 +374,128 @@ fn a_file_is_got_no_faster_than_wanted() {
     Scene::play(None, async |scene: Scene| {
         scene.scratch.file("stored/a", 4_000_000);
         let rate = Some(Rate::from_bits_per_sec(4_000_000));
-        let report = got(&scene, &["a"], rate, 0).await;
+        let report = got(&scene, &["a"], rate, (0, |_| ())).await;
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
         assert!((7.0..12.0).contains(&report.seconds), "{}", report.seconds);
+    });
+}
+
+#[test]
+fn files_of_a_tree_whose_answers_were_lost_are_not_sent_again() {
+    Scene::play(None, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        for n in 0..12 {
+            scene.scratch.file(&format!("tree/{n}"), 250_000);
+        }
+        let stored = scene.scratch.path().join("stored");
+        let outage = async {
+            // Some are written, and get their names while nobody hears it.
+            slow::set(Duration::from_secs(2));
+            let written = || {
+                let mut names = file_names(&stored).into_iter();
+                names.any(|name| {
+                    name.ends_with(".tmp") && !file_names(&stored.join(name)).is_empty()
+                })
+            };
+            while !written() {
+                sleep(Duration::from_millis(1)).await;
+            }
+            network::set_dark(SERVER, true);
+            sleep(Duration::from_secs(8)).await;
+            network::set_dark(SERVER, false);
+        };
+        let client = scene.client(Some(Span::from_secs(80)));
+        let options = TreeOptions::new(client, vec![tree.join("")]);
+        let sending = send_tree(options, |_| (), pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert_eq!(report.sent_files + report.unchanged_files, 12);
+        assert!(report.unchanged_files > 0, "{report:?}");
+    });
+}
+
+#[test]
+fn directories_in_directories_keep_their_times() {
+    Scene::play(None, async |scene: Scene| {
+        let directories = ["d/e/f", "d/e", "d"];
+        let tree = scene.scratch.subdirectory("tree");
+        scene.scratch.subdirectory("tree/d/e/f");
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        for name in directories {
+            let opened = std::fs::File::open(tree.join(name)).expect("opened");
+            opened.set_modified(time).expect("set");
+        }
+        let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
+        let report = send_tree(options, |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        for name in directories {
+            let found = std::fs::metadata(scene.scratch.path().join("stored").join(name));
+            assert_eq!(found.expect("stored").modified().ok(), Some(time), "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_large_file_of_a_tree_that_cannot_be_stored_is_reported() {
+    Scene::play(None, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        for (name, size) in [("small", 1000), ("large", 1_000_000), ("other", 1_000_000)] {
+            scene.scratch.file(&format!("tree/{name}"), size);
+        }
+        // It is in the way.
+        scene.scratch.subdirectory("stored/large/d");
+        let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
+        let report = send_tree(options, |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::NotStored);
+        assert_eq!(
+            (report.sent_files, report.failures.len()),
+            (2, 1),
+            "{report:?}"
+        );
+        for name in ["small", "other"] {
+            assert!(
+                scene.scratch.path().join("stored").join(name).is_file(),
+                "{name}"
+            );
+        }
+    });
+}
+
+/// What was got of an earlier, longer version is not the end of the present one.
+#[test]
+fn a_file_that_has_become_shorter_is_got_as_it_is() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.file("stored/a", 4_000_000);
+        let shorten = |_| drop(scene.scratch.file("stored/a", 1_000_000));
+        let report = got(&scene, &["a"], None, (1, shorten)).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        let content = |directory: &str| {
+            let path = scene.scratch.path().join(directory).join("a");
+            std::fs::read(path).expect("there")
+        };
+        assert!(content("got") == content("stored"));
+    });
+}
+
+#[test]
+fn a_file_that_always_changes_is_not_got_for_ever() {
+    Scene::play(None, async |scene: Scene| {
+        let stored = scene.scratch.file("stored/a", 1_000_000);
+        let changing = async {
+            for n in 0u64.. {
+                sleep(Duration::from_millis(50)).await;
+                let file = std::fs::File::options().write(true).open(&stored);
+                let time = SystemTime::UNIX_EPOCH + Duration::from_secs(n);
+                file.expect("opened").set_modified(time).expect("set");
+            }
+        };
+        let getting = got(&scene, &["a"], None, (0, |_| ()));
+        let report = tokio::select! {
+            report = getting => report,
+            () = changing => return,
+            () = sleep(Duration::from_secs(600)) => panic!("it is got for ever"),
+        };
+        assert_eq!(report.outcome, Outcome::NotStored);
+        assert!(!scene.scratch.path().join("got/a").exists());
     });
 }
