@@ -84,6 +84,14 @@ pub struct Comparison {
     pub allowed: bool,
 }
 
+/// What the simulator says of a transfer.
+struct Prediction {
+    /// Its time.
+    seconds: f64,
+    /// What each of its paths has brought, bytes, at times in seconds.
+    paths: Vec<Vec<(f64, f64)>>,
+}
+
 impl TwoLinks {
     /// Both links as a scenario; `routes`: the links that the flow uses, `is_cut`: the first one is
     /// pulled.
@@ -139,13 +147,13 @@ impl TwoLinks {
         Ok(written)
     }
 
-    /// The predicted seconds of a transfer, and what each of its paths brings over time.
+    /// What a transfer will do.
     fn predict(
         &self,
         routes: &[usize],
         is_cut: bool,
         observer: &dyn Observer,
-    ) -> Result<(f64, Vec<Vec<(f64, f64)>>), Error> {
+    ) -> Result<Prediction, Error> {
         let scenario = self.scenario(routes, is_cut)?;
         let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
         let flow = runs.first().and_then(|run| run.outcome.flows.first());
@@ -153,8 +161,10 @@ impl TwoLinks {
         let point = |sample: &FlowSample| (sample.at.as_secs_f64(), sample.delivered.get() as f64);
         let paths = flow.iter().flat_map(|flow| &flow.paths);
         let paths = paths.map(|path| path.samples.iter().map(point).collect());
-        let paths = paths.collect();
-        Ok((time.unwrap_or_default().as_secs_f64(), paths))
+        Ok(Prediction {
+            seconds: time.unwrap_or_default().as_secs_f64(),
+            paths: paths.collect(),
+        })
     }
 
     /// The emulated links of a transfer.
@@ -189,11 +199,11 @@ impl TwoLinks {
         for (_, routes, is_cut) in &transfers {
             predicted.push(self.predict(routes, *is_cut, observer)?);
         }
-        for ((_, routes, is_cut), (seconds, _)) in transfers.iter().zip(&predicted) {
+        for ((_, routes, is_cut), prediction) in transfers.iter().zip(&predicted) {
             let paths = self.emulated(routes, *is_cut)?;
             running.push(match &allowed {
                 Ok(()) => {
-                    let longest = Span::from_secs_f64(*seconds);
+                    let longest = Span::from_secs_f64(prediction.seconds);
                     let carry = |files: &Files| self.carry(&paths, files);
                     Ok(stage.begin((self.size, self.seed), longest, carry)?)
                 }
@@ -208,8 +218,8 @@ impl TwoLinks {
         let mut measured: Vec<_> = measured.collect();
         let rows = std::array::from_fn(|index| Row {
             name: transfers[index].0.clone(),
-            predicted_bps: bits / predicted[index].0.max(f64::MIN_POSITIVE),
-            predicted_paths: std::mem::take(&mut predicted[index].1),
+            predicted_bps: bits / predicted[index].seconds.max(f64::MIN_POSITIVE),
+            predicted_paths: std::mem::take(&mut predicted[index].paths),
             measured: std::mem::replace(&mut measured[index], Err(String::new())),
         });
         Ok(Comparison {
