@@ -137,7 +137,9 @@ mod tests {
             seen.push(done.expect("no panic").expect("done"));
         }
         seen.sort();
-        assert_eq!(seen, [[0, 2, 4], [1, 3, 5]]);
+        // The second one waits for a piece of the first, not for all. Which of them is next from
+        // then on depends on the threads.
+        assert_eq!([seen[0][0], seen[1][0]], [0, 1], "{seen:?}");
     }
 
     #[tokio::test(start_paused = true)]
