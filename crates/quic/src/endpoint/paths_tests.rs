@@ -305,6 +305,60 @@ fn a_server_without_several_paths_is_used_over_one() {
 }
 
 #[test]
+fn a_link_to_another_server_loses_nothing() {
+    // A stranger, and one with the same identity, which answers by stateless resets.
+    for identity in [77, super::testing::SERVER] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 14, "cubic");
+        network.lead_elsewhere(1, identity);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 5_000_000);
+        assert!(
+            network.run_tasks(begun + seconds(30)),
+            "{:?}",
+            client.paths()
+        );
+        assert_eq!(arrivals.bytes(), 5_000_000);
+        let conditions = conditions(&client);
+        assert_eq!(conditions, [PathCondition::Open, PathCondition::Opening]);
+        let took = arrivals.last().since(begun).as_secs_f64();
+        assert!(took < 2.4, "{took} s; 2.2 s over the other link alone");
+        let answered = network.answered_elsewhere(1);
+        assert_eq!(
+            answered > 0,
+            identity == super::testing::SERVER,
+            "{answered}"
+        );
+        assert!(answered < 20, "{answered} answers");
+    }
+}
+
+#[test]
+fn a_path_that_answers_and_then_swallows_everything_loses_nothing() {
+    // Again and again: it answers its challenges, and is cut as soon as data leaves over it.
+    let link = path(20, 40);
+    let (mut network, client, server) = connect(&[link.clone(), link], 16, "cubic");
+    let begun = network.now();
+    let arrivals = transfer(&mut network, &client, &server, 20_000_000);
+    let mut open = 0;
+    while network.unfinished() > 0 && network.now() < begun + seconds(60) {
+        let next = network.now() + Duration::from_millis(5);
+        network.run_until(next);
+        let paths = client.paths().expect("several");
+        let answers = paths.iter().filter(|path| path.link == 1);
+        let lives = answers
+            .clone()
+            .any(|path| path.condition == PathCondition::Open);
+        network.cut(1, lives);
+        open = open.max(paths.len());
+    }
+    assert_eq!(arrivals.bytes(), 20_000_000, "{:?}", client.paths());
+    assert!(open <= 2 + 64, "{open} paths are kept");
+    let took = arrivals.last().since(begun).as_secs_f64();
+    assert!(took < 12.0, "{took} s; 8.4 s over the other link alone");
+}
+
+#[test]
 fn a_spoofed_address_gets_little_and_stops_nothing() {
     let link = path(20, 40);
     let (mut network, client, server) = connect(&[link.clone(), link], 9, "cubic");
@@ -327,6 +381,11 @@ fn a_spoofed_address_gets_little_and_stops_nothing() {
     assert_eq!(arrivals.bytes(), 10_000_000);
     let took = arrivals.last().since(begun).as_secs_f64();
     assert!(took < 4.5, "{took} s; 4.1 s over one link alone");
+}
+
+fn conditions(connection: &Connection) -> Vec<PathCondition> {
+    let paths = connection.paths().expect("several");
+    paths.iter().map(|path| path.condition).collect()
 }
 
 #[test]
@@ -365,4 +424,23 @@ fn a_peer_that_opens_and_closes_paths_all_the_time_is_cut_off() {
     let reason = client.close_reason().expect("closed").to_string();
     assert!(reason.contains("opened and closed too often"), "{reason}");
     assert!(most < 64, "{most}");
+}
+
+#[test]
+fn a_far_link_is_used_beside_a_fast_one_by_the_default_algorithm() {
+    // 50 Mbit/s x 30 ms carries 30 MB in 5.1 s. The far one needs 3 s to begin.
+    let links = [path(50, 30), path(20, 600)];
+    let controller = "whimbrel?clock=false";
+    let (mut network, client, server) = connect(&links, 1, controller);
+    let begun = network.now();
+    let arrivals = transfer(&mut network, &client, &server, 90_000_000);
+    network.run_until(begun + seconds(8));
+    let found = conditions(&client);
+    assert_eq!(found, [PathCondition::Open; 2], "{:?}", client.paths());
+    let far = network.arrived_over(1)[0];
+    assert!(far > 5_000_000, "{far} bytes over the far link");
+    assert!(network.run_tasks(begun + seconds(60)));
+    assert_eq!(arrivals.bytes(), 90_000_000);
+    let took = arrivals.last().since(begun).as_secs_f64();
+    assert!(took < 12.5, "{took} s; 15.2 s over the fast link alone");
 }

@@ -16,7 +16,7 @@ mod network;
 mod tasks;
 mod tls;
 
-pub(crate) use network::{Counts, Network, Packet, Path, Reordering};
+pub(crate) use network::{Counts, Network, Packet, Path, Reordering, SERVER};
 pub(crate) use tasks::Timer;
 pub(crate) use tls::{
     client_config, client_config_with, server_config, server_config_with, transport,

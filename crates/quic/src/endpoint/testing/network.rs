@@ -8,11 +8,16 @@ use crate::endpoint::inbox::Inbox;
 use crate::endpoint::transmit::Outgoing;
 use crate::endpoint::{Connection, Endpoint, Prepared};
 use bytes::BytesMut;
-use noq_proto::{ClientConfig, ConnectionError, EcnCodepoint, EndpointConfig, ServerConfig};
+use noq_proto::crypto::{CryptoError, HmacKey};
+use noq_proto::{
+    ClientConfig, ConnectionError, DatagramEvent, EcnCodepoint, EndpointConfig,
+    HashedConnectionIdGenerator, ServerConfig,
+};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -134,11 +139,61 @@ struct Attacker {
     bytes: [u64; 2],
 }
 
+/// The server's number among the ends, which is its identity.
+pub(crate) const SERVER: u64 = 2;
+
+/// The configuration of an endpoint with an identity: another one with the same identity takes its
+/// connection IDs for its own, and can end its connections by stateless resets.
+fn identified_by(identity: u64) -> EndpointConfig {
+    let mut config = EndpointConfig::new(Arc::new(Identity(identity)));
+    config.cid_generator(Arc::new(move || {
+        Box::new(HashedConnectionIdGenerator::from_key(identity))
+    }));
+    config
+}
+
+/// Signs so that tests can tell identities apart.
+struct Identity(u64);
+
+/// The same in every process.
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl HmacKey for Identity {
+    fn sign(&self, data: &[u8], out: &mut [u8]) {
+        for (place, byte) in out.iter_mut().enumerate() {
+            *byte = hash(&(self.0, place, data)).to_le_bytes()[0];
+        }
+    }
+
+    fn signature_len(&self) -> usize {
+        32
+    }
+
+    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
+        let mut own = vec![0; signature.len()];
+        self.sign(data, &mut own);
+        if own == signature {
+            Ok(())
+        } else {
+            Err(CryptoError)
+        }
+    }
+}
+
 /// One more link of the client.
 struct MoreLink {
     address: SocketAddr,
     forth: Link,
     back: Link,
+    /// Its datagrams pass the queues of the first link instead.
+    is_common: bool,
+    /// It leads to this server instead, which has given so many answers.
+    elsewhere: Option<noq_proto::Endpoint>,
+    answers: u32,
     /// Bytes of datagrams that arrived at the server and at the client.
     arrived: [u64; 2],
 }
@@ -185,7 +240,7 @@ impl Network {
         let end = |index: u8, link: &LinkSpec, server: Option<Arc<ServerConfig>>| {
             let mut noq_seed = [index; 32];
             noq_seed[..8].copy_from_slice(&seed.to_le_bytes());
-            let mut config = EndpointConfig::default();
+            let mut config = identified_by(u64::from(index));
             config.rng_seed(Some(noq_seed));
             let proto = noq_proto::Endpoint::new(Arc::new(config), server, true);
             let inbox = Arc::new(Inbox::default());
@@ -248,10 +303,34 @@ impl Network {
             address: SocketAddr::from(([10, 1, number, 1], 4433)),
             forth: Link::new(&path.forth, 2 * seed + 1000 * u64::from(number)),
             back: Link::new(&path.back, 2 * seed + 1000 * u64::from(number) + 1),
+            is_common: false,
+            elsewhere: None,
+            answers: 0,
             arrived: [0; 2],
         });
         self.cut.push(false);
         self.links_changed(&vec![true; self.more.len() + 1]);
+    }
+
+    /// All links of the client lead through the queues of the first one, or no more.
+    pub fn share_bottleneck(&mut self, common: bool) {
+        for link in &mut self.more {
+            link.is_common = common;
+        }
+    }
+
+    /// From now on a link of the client leads to another server behind the same address, with this
+    /// identity. It answers nothing but by itself.
+    pub fn lead_elsewhere(&mut self, link: usize, identity: u64) {
+        let server = Arc::new(super::server_config(super::transport()));
+        let config = Arc::new(identified_by(identity));
+        let other = noq_proto::Endpoint::new(config, Some(server), true);
+        self.more[link - 1].elsewhere = Some(other);
+    }
+
+    /// How many datagrams the other server behind a link has sent.
+    pub fn answered_elsewhere(&self, link: usize) -> u32 {
+        self.more[link - 1].answers
     }
 
     /// From now on this link of the client carries nothing, or everything again. No system notices.
@@ -528,6 +607,30 @@ impl Network {
             source = attacker.address;
             attacker.bytes[0] += size;
         }
+        if packet.to == 1
+            && let Some(more) = more.map(|index| &mut self.more[index])
+            && let Some(other) = &mut more.elsewhere
+        {
+            let mut answer = Vec::new();
+            let path = noq_proto::FourTuple::new(source, Some(packet.destination.ip()));
+            let (now, data) = (self.base, BytesMut::from(&packet.data[..]));
+            let now = now + std::time::Duration::from(packet.at.since(Time::ZERO));
+            let event = other.handle(now, path, None, data, &mut answer);
+            if let Some(DatagramEvent::Response(_)) = event {
+                more.answers += 1;
+                self.number += 1;
+                self.in_flight.push(Reverse(InFlight {
+                    at: packet.at + Duration::from_millis(20),
+                    number: self.number,
+                    to: 0,
+                    source: packet.destination,
+                    destination: packet.source,
+                    ecn: 0,
+                    data: answer,
+                }));
+            }
+            return;
+        }
         let end = &self.ends[packet.to];
         let arrival = Arrival {
             source,
@@ -596,6 +699,8 @@ impl Network {
             }
         };
         let (source, link) = match more.and_then(|index| self.more.get_mut(index)) {
+            Some(more) if more.is_common && from == 0 => (more.address, &mut end.link),
+            Some(more) if more.is_common => (end.address, &mut end.link),
             Some(more) if from == 0 => (more.address, &mut more.forth),
             Some(more) => (end.address, &mut more.back),
             None => (end.address, &mut end.link),
