@@ -80,8 +80,7 @@ pub struct DemoArgs {
     /// Send one file over two links, 20 Mbit/s x 40 ms and 10 Mbit/s x 80 ms, and pull the first
     #[arg(
         long,
-        conflicts_with_all = ["tcp", "paper", "rate", "rtt", "loss", "size", "time", "controllers",
-            "picture"]
+        conflicts_with_all = ["tcp", "paper", "rate", "rtt", "loss", "size", "time", "controllers"]
     )]
     two_links: bool,
     /// Rate of the path
@@ -105,7 +104,7 @@ pub struct DemoArgs {
     /// Seed of the random losses on the emulated path
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the data delivered over time, measured and predicted
+    /// Draw the data delivered over time, measured and predicted; with --two-links that of each link
     #[arg(long, value_name = "FILE.svg", value_parser = crate::svg::svg_file)]
     picture: Option<PathBuf>,
     /// Print JSON
@@ -228,6 +227,7 @@ fn over_two_links(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         controller: default_controller(),
         seed: args.seed,
     })?;
+    draw(args, || Some(comparison.figure()))?;
     print::result(args.json, || comparison.json(), || comparison.text())?;
     Ok(ExitCode::from(u8::from(comparison.has_failed())))
 }

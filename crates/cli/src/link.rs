@@ -18,7 +18,7 @@ use whimbrel_link::{
     Capture, IntervalLog, LinkError, LossLog, MAX_INTERFACES, Options, PathSpec, Prepared, Program,
 };
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
-use whimbrel_sim::scenario::{Link, Loss, Traces, Written};
+use whimbrel_sim::scenario::{Link, Loss, Scenario, Traces, Written};
 use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
 use whimbrel_study::real::{emulated, path_table};
 use whimbrel_study::tcp::on_path;
@@ -190,7 +190,8 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let specs = match &args.scenario {
         Some(file) => {
             let (text, file) = sim::read(file)?;
-            emulated::paths(&text, &file, &args.link, args.seed)?
+            let scenario = Scenario::parse(&text, &file)?;
+            emulated::paths(&scenario, &file, &args.link, args.seed)?
         }
         None => vec![path(&args)?],
     };

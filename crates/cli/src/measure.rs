@@ -120,7 +120,7 @@ impl MeasureArgs {
                 let line = line(direction, before.as_ref(), now);
                 write!(io::stdout(), "{mark}{line}").ok();
             }
-            before = Some(*now);
+            before = Some(now.clone());
         })
         .await
     }

@@ -81,7 +81,8 @@ const STDIN: &str = "-";
   paths                  one for each interface of --via, otherwise one: [{via,
                          sent_bytes, received_bytes, lost_packets, rtt_ms, state}];
                          bytes are those of UDP datagrams, via is null if the
-                         system chose it, state is open, silent, opening or closed
+                         system chose it, state is open, \"standing by\" for a path
+                         with the same bottleneck, silent, opening or closed
   path                   after a lossy transfer what it saw: {lost, random_loss
                          (while the queue was short, without bursts), bursts,
                          min_rtt_ms, max_rtt_ms, rate_bps, full, faster: {controller, times} by a
@@ -94,7 +95,9 @@ const STDIN: &str = "-";
                          rttvar, pmtu, ...}], sum}]; times are in s since the
                          request, rtt and rttvar in us; bytes are acknowledged
                          bytes with QUIC's overhead; retransmits are packets
-                         declared lost
+                         declared lost. With several paths also paths: [{via,
+                         bytes (of UDP datagrams sent), bits_per_second,
+                         retransmits, rtt, state}]
 With directories or several files: files, bytes, sent_files, unchanged_files,
   sent_bytes, resumed_bytes, retries, seconds, goodput_bps, path (as above),
   outcome (\"stored\" if all files are), removed (with --delete), skipped and

@@ -93,6 +93,40 @@ struct TestStart {
 pub struct Interval {
     streams: Vec<Part>,
     sum: Sum,
+    /// Not iperf3's: what each path of a connection over several carried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<OnPath>,
+}
+
+/// What was sent over one path in an interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OnPath {
+    /// The network interface.
+    pub via: Option<String>,
+    /// Bytes of the UDP datagrams sent.
+    pub bytes: u64,
+    /// The same, bits per second.
+    pub bits_per_second: f64,
+    /// Packets declared lost.
+    pub retransmits: u64,
+    /// Smoothed round-trip time at the end, us.
+    pub rtt: u64,
+    /// How the path is at the end.
+    pub state: &'static str,
+}
+
+impl Interval {
+    /// Its length, s.
+    pub fn seconds(&self) -> f64 {
+        self.sum.seconds
+    }
+
+    /// The same with what each path carried.
+    #[must_use]
+    pub fn with_paths(mut self, paths: Vec<OnPath>) -> Self {
+        self.paths = paths;
+        self
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -312,6 +346,7 @@ pub fn intervals_of(stream: &Stream) -> Vec<Interval> {
     let interval = |part| Interval {
         sum: Sum::of(std::slice::from_ref(&part)),
         streams: vec![part],
+        paths: Vec::new(),
     };
     parts(stream, 1)
         .into_iter()
@@ -337,6 +372,7 @@ fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
     let interval = |(_, streams): (u64, Vec<Part>)| Interval {
         sum: Sum::of(&streams),
         streams,
+        paths: Vec::new(),
     };
     all.into_iter().map(interval).collect()
 }

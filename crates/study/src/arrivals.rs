@@ -35,7 +35,7 @@ pub fn table(arrivals: &Arrivals) -> String {
     }
     let row = |transfer: &Arrival| {
         let i = &transfer.incoming;
-        vec![
+        let mut rows = vec![vec![
             shortened(&i.name.to_string(), NAME),
             shortened(&transfer.peer().to_string(), PEER),
             format!("{:.1}", transfer.rate.as_bits_per_sec() as f64 / 1e6),
@@ -43,9 +43,17 @@ pub fn table(arrivals: &Arrivals) -> String {
             cell(i.share.map(|s| s.priority.get().to_string())),
             cell(transfer.efficiency().map(|ratio| format!("{ratio:.2}"))),
             done(i),
-        ]
+        ]];
+        rows.extend(transfer.paths.iter().map(|(peer, rate)| {
+            let mut row = vec![String::new(); COLUMNS.len()];
+            row[0] = "└".to_owned();
+            row[1] = shortened(&peer.to_string(), PEER);
+            row[2] = format!("{:.1}", rate.as_bits_per_sec() as f64 / 1e6);
+            row
+        }));
+        rows
     };
-    let rows: Vec<Vec<String>> = arrivals.transfers.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = arrivals.transfers.iter().flat_map(row).collect();
     format!("{}{}", text_table(&COLUMNS, &rows), sum(arrivals))
 }
 
@@ -60,8 +68,17 @@ pub fn lines(arrivals: &Arrivals) -> String {
         let of = i
             .size
             .map_or_else(String::new, |size| format!(" of {size}"));
+        let paths = transfer
+            .paths
+            .iter()
+            .map(|(peer, rate)| format!("{peer} {rate}"));
+        let paths: Vec<String> = paths.collect();
+        let paths = match paths.is_empty() {
+            true => String::new(),
+            false => format!(" (over {})", paths.join(", ")),
+        };
         format!(
-            "receiving {} from {}: {}{of}, {}, share {:.0} %{priority}{ratio}",
+            "receiving {} from {}: {}{of}, {}{paths}, share {:.0} %{priority}{ratio}",
             i.name,
             transfer.peer(),
             done(i),
@@ -106,7 +123,7 @@ mod tests {
     use std::time::Instant;
     use whimbrel_cc::fairness::Priority;
     use whimbrel_transfer::service::Meter;
-    use whimbrel_transfer::{Receiving, RemotePath, Share};
+    use whimbrel_transfer::{IncomingPath, Receiving, RemotePath, Share};
     use whimbrel_units::Duration;
     use whimbrel_units::Rate;
 
@@ -124,6 +141,7 @@ mod tests {
                 delivered: rate(delivered),
                 allocated: rate(allocated),
             }),
+            paths: Vec::new(),
         }
     }
 
@@ -153,6 +171,43 @@ mod tests {
         assert!(
             lines[3].ends_with(" 10.77.0.1:40001 40.0 25 % 2 0.80 10 %"),
             "{table}"
+        );
+    }
+
+    #[test]
+    fn each_of_several_paths_has_a_row() {
+        let mut meter = Meter::default();
+        let start = Instant::now();
+        let mut measure = |seconds: u64, received: u64| {
+            let path = |link: u8, part: u64| IncomingPath {
+                peer: ([10, 77, link, 1], 40001).into(),
+                received: Bytes::new(received / part),
+            };
+            let mut transfer = incoming(1, "a", received, None);
+            transfer.paths = vec![path(0, 1), path(1, 4)];
+            let receiving = Receiving {
+                transfers: vec![transfer],
+                fairness: None,
+            };
+            let now = start + std::time::Duration::from_secs(seconds);
+            meter.measure(Duration::from_secs(seconds), now, receiving)
+        };
+        measure(1, 5_000_000);
+        let second = measure(3, 25_000_000);
+        let table = table(&second);
+        let rows = table.lines().filter(|line| line.contains('└'));
+        let fields = rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+        let rows: Vec<String> = fields.collect();
+        assert_eq!(
+            rows,
+            ["└ 10.77.0.1:40001 80.0", "└ 10.77.1.1:40001 20.0"],
+            "{table}"
+        );
+        let paths = "(over 10.77.0.1:40001 80 Mbit/s, 10.77.1.1:40001 20 Mbit/s)";
+        assert!(lines(&second).contains(paths), "{}", lines(&second));
+        assert_eq!(
+            second.json()["transfers"][0]["paths"][1]["rate_bps"],
+            20_000_000
         );
     }
 

@@ -22,6 +22,7 @@
 //! | [`model`] | formulas and the simulator on the same path |
 //! | [`neighbours`] | what algorithms do to others |
 //! | `observer` | progress, notes, and stopping |
+//! | `path_rows` | a row for each path of a transfer, while it runs |
 //! | `progress_lines` | the progress of a transfer as lines |
 //! | [`rank`] | scores of algorithms on a matrix of paths |
 //! | [`real`] | real transfers over emulated paths, each beside its prediction |
@@ -67,9 +68,10 @@ mod observer;
 mod output_kind;
 pub mod page;
 pub mod path;
+#[cfg(feature = "real")]
+pub mod path_rows;
 pub mod prediction;
 pub mod presets;
-#[cfg(feature = "real")]
 pub mod progress_lines;
 pub mod provenance;
 pub mod rank;

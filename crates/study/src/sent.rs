@@ -5,8 +5,8 @@ use serde::Serialize;
 use std::io::{self, Write};
 use whimbrel_report::{fill, iperf3};
 use whimbrel_transfer::{
-    BurstSummary, Error, Fetched, GetReport, IntervalSample, KeyExchange, Outcome, Report, Summary,
-    TracePoint, Transport, TreeReport,
+    BurstSummary, Error, Fetched, GetReport, IntervalSample, KeyExchange, Outcome, PathSummary,
+    Report, Summary, TracePoint, Transport, TreeReport,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -78,12 +78,42 @@ fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
             pmtu: Some(sample.path_mtu.get()),
         }),
     };
-    iperf3::intervals_of(&iperf3::Stream {
+    let intervals = iperf3::intervals_of(&iperf3::Stream {
         flow: summary.name.clone(),
         controller: summary.controller.clone(),
         start: Duration::ZERO,
         points: summary.intervals.iter().map(point).collect(),
-    })
+    });
+    let mut before: &[PathSummary] = &[];
+    let samples = summary.intervals.iter().filter(|s| !s.at.is_zero());
+    let with_paths = intervals
+        .into_iter()
+        .zip(samples)
+        .map(|(interval, sample)| {
+            let paths = on_paths(&sample.paths, before, interval.seconds());
+            before = &sample.paths;
+            interval.with_paths(paths)
+        });
+    with_paths.collect()
+}
+
+/// What was sent over each path since `before`, `seconds` ago.
+fn on_paths(paths: &[PathSummary], before: &[PathSummary], seconds: f64) -> Vec<iperf3::OnPath> {
+    let on_path = |path: &PathSummary| {
+        let before = before.iter().find(|before| before.via == path.via);
+        let since =
+            |count: fn(&PathSummary) -> u64| count(path).saturating_sub(before.map_or(0, count));
+        let bytes = since(|path| path.sent_bytes);
+        iperf3::OnPath {
+            via: path.via.clone(),
+            bytes,
+            bits_per_second: bytes as f64 * 8.0 / seconds.max(1e-9),
+            retransmits: since(|path| path.lost_packets),
+            rtt: (path.rtt_ms * 1000.0) as u64,
+            state: path.state,
+        }
+    };
+    paths.iter().map(on_path).collect()
 }
 
 /// So many files, in words.
@@ -114,8 +144,25 @@ pub fn text(s: &Summary, report: &Report) -> String {
         Transport::Quic => over_quic(s),
         _ => format!("TLS over TCP, RTT {:.1} ms\n", s.rtt_ms),
     };
+    text += &over_paths(&s.paths);
     text += &format!("BLAKE3 {}\n", s.blake3);
     text + &hindsight(Seen::of(&s.path_use()).as_ref())
+}
+
+/// A line for each of several paths.
+fn over_paths(paths: &[PathSummary]) -> String {
+    if paths.len() < 2 {
+        return String::new();
+    }
+    let line = |path: &PathSummary| {
+        let (name, lost) = (path.via.as_deref().unwrap_or("-"), path.lost_packets);
+        if path.state == "opening" && path.received_bytes == 0 {
+            return format!("over {name}: the server never answered there\n");
+        }
+        let (sent, rtt) = (Bytes::new(path.sent_bytes), path.rtt_ms);
+        format!("over {name}: {sent} sent, RTT {rtt:.1} ms, {lost} packets lost\n")
+    };
+    paths.iter().map(line).collect()
 }
 
 /// What the controller did and saw.
@@ -273,4 +320,28 @@ pub fn csv(out: &mut impl Write, points: &[TracePoint]) -> io::Result<()> {
         )?;
     }
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_several_paths_has_a_line() {
+        let path = |via: &str, received_bytes, state| PathSummary {
+            via: Some(via.to_owned()),
+            sent_bytes: 12_000,
+            received_bytes,
+            lost_packets: 3,
+            rtt_ms: 41.25,
+            state,
+        };
+        let paths = [path("wlan0", 9000, "open"), path("wwan0", 0, "opening")];
+        assert_eq!(
+            over_paths(&paths),
+            "over wlan0: 12 kB sent, RTT 41.2 ms, 3 packets lost\n\
+             over wwan0: the server never answered there\n"
+        );
+        assert_eq!(over_paths(&paths[..1]), "");
+    }
 }

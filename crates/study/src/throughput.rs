@@ -151,6 +151,7 @@ mod tests {
             srtt: Duration::from_millis(80),
             rttvar: Duration::from_millis(2),
             path_mtu: Bytes::new(1452),
+            paths: Vec::new(),
         };
         MeasureReport {
             direction,

@@ -71,7 +71,8 @@ pub use path::{NameError, RemotePath, printable};
 pub use pipe::Carried;
 pub use random::NoRandomness;
 pub use server::{
-    Counts, Event, Incoming, Limits, Receiving, RemoteUser, ServeOptions, Server, Share, users,
+    Counts, Event, Incoming, IncomingPath, Limits, Receiving, RemoteUser, ServeOptions, Server,
+    Share, users,
 };
 pub use storage::KeepFree;
 pub use token::{Token, TokenHash};

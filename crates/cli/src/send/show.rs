@@ -4,8 +4,9 @@ use crate::over_tcp;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 use std::time::Instant;
+use whimbrel_study::path_rows::PathRows;
 use whimbrel_study::progress_lines::ProgressLines;
-use whimbrel_transfer::{Progress, Update};
+use whimbrel_transfer::{PathSummary, Progress, Update};
 
 /// Columns for the name of the last file.
 const NAME: usize = 30;
@@ -29,6 +30,12 @@ pub struct Show {
     bar: ProgressBar,
     begin: Instant,
     lines: ProgressLines,
+    path_rows: PathRows,
+    /// Beside the bar: a word, and below it a row for each of several paths.
+    word: String,
+    rows: String,
+    /// A line on the progress was printed, and none on the paths.
+    rows_due: bool,
     /// The bar's message is about the connection, not a file's name.
     notice: bool,
 }
@@ -51,6 +58,10 @@ impl Show {
             bar: ProgressBar::with_draw_target(Some(0), target).with_style(style),
             begin: Instant::now(),
             lines: ProgressLines::default(),
+            path_rows: PathRows::default(),
+            word: String::new(),
+            rows: String::new(),
+            rows_due: true,
             notice: false,
         }
     }
@@ -64,16 +75,20 @@ impl Show {
     pub fn update(&mut self, update: Update) {
         match update {
             Update::Progress(progress) => self.progress(progress),
+            Update::Paths(paths) => self.paths(&paths),
             Update::Stored(name) => {
                 if self.args.verbose {
                     self.print(&name);
                 } else if !self.notice {
-                    self.bar.set_message(shortened(&name));
+                    self.set_word(shortened(&name));
                 }
             }
             Update::Removed(name) if self.args.verbose => self.print(&format!("removed {name}")),
             Update::OverTcp(control) => self.say(over_tcp::notice(&control)),
             Update::OnePath => self.say(over_tcp::ONE_PATH.to_owned()),
+            Update::NoAnswer(via) => self.say(format!(
+                "{via}: the server does not answer over this interface; the others are used"
+            )),
             Update::Queued(position) => {
                 self.say(format!("the server is busy: {} in line", ordinal(position)));
             }
@@ -92,13 +107,14 @@ impl Show {
             let line = self.lines.line(self.begin.elapsed().into(), progress);
             if let Some(line) = line.filter(|_| !self.args.quiet) {
                 writeln!(io::stderr(), "{line}").ok();
+                self.rows_due = true;
             }
             return;
         }
         // Data flows again.
         if self.notice && self.bar.position() < progress.bytes {
             self.notice = false;
-            self.bar.set_message("");
+            self.set_word(String::new());
         }
         self.bar.set_length(progress.size);
         if progress.all_files > 1 {
@@ -113,6 +129,35 @@ impl Show {
         }
     }
 
+    /// A row for each path: below the bar, or where lines are due.
+    fn paths(&mut self, paths: &[PathSummary]) {
+        let is_hidden = self.bar.is_hidden();
+        if is_hidden && !std::mem::take(&mut self.rows_due) {
+            return;
+        }
+        let rows = self.path_rows.rows(self.begin.elapsed().into(), paths);
+        match rows {
+            Some(rows) if !is_hidden => {
+                self.rows = rows;
+                self.show_message();
+            }
+            Some(rows) if !self.args.quiet => {
+                writeln!(io::stderr(), "{}", rows.trim_start_matches('\n')).ok();
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows a word beside the bar.
+    fn set_word(&mut self, word: String) {
+        self.word = word;
+        self.show_message();
+    }
+
+    fn show_message(&self) {
+        self.bar.set_message(format!("{}{}", self.word, self.rows));
+    }
+
     /// A line of the result.
     fn print(&self, line: &str) {
         self.bar.suspend(|| match self.json {
@@ -125,7 +170,7 @@ impl Show {
     fn say(&mut self, text: String) {
         if !self.bar.is_hidden() {
             self.notice = true;
-            self.bar.set_message(text);
+            self.set_word(text);
         } else if !self.args.quiet {
             writeln!(io::stderr(), "{text}").ok();
         }

@@ -24,6 +24,7 @@ mod recordings;
 mod reproduce;
 mod results;
 mod serve;
+mod several_links;
 mod shell;
 mod sim;
 mod support;

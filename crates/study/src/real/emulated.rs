@@ -1,4 +1,4 @@
-//! A path from a scenario file: the same path that the simulator uses.
+//! A path from a scenario: the same path that the simulator uses.
 
 use crate::{BadInput, Error};
 use std::path::Path;
@@ -14,15 +14,20 @@ const REVERSE: &str = " (reverse)";
 ///
 /// # Errors
 /// As [`path`].
-pub fn paths(text: &str, file: &Path, names: &[String], seed: u64) -> Result<Vec<PathSpec>, Error> {
+pub fn paths(
+    scenario: &Scenario,
+    file: &Path,
+    names: &[String],
+    seed: u64,
+) -> Result<Vec<PathSpec>, Error> {
     if names.is_empty() {
-        return Ok(vec![path(text, file, None, seed)?]);
+        return Ok(vec![path(scenario, file, None, seed)?]);
     }
     let named = |(number, name): (u64, &String)| {
         Ok(PathSpec {
             // Links of one kind must not lose the same packets.
             seed: seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-            ..path(text, file, Some(name), seed)?
+            ..path(scenario, file, Some(name), seed)?
         })
     };
     (0..).zip(names).map(named).collect()
@@ -32,15 +37,20 @@ pub fn paths(text: &str, file: &Path, names: &[String], seed: u64) -> Result<Vec
 /// other from near to far with commas between them, or of the only one that flows share.
 ///
 /// # Errors
-/// If the scenario is wrong, or has no such link.
-pub fn path(text: &str, file: &Path, names: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
+/// If the scenario has no such link.
+pub fn path(
+    scenario: &Scenario,
+    file: &Path,
+    names: Option<&str>,
+    seed: u64,
+) -> Result<PathSpec, Error> {
     let mut names = names
         .map(|names| names.split(',').map(str::trim))
         .into_iter()
         .flatten();
-    let mut path = hop(text, file, names.next(), seed)?;
+    let mut path = hop(scenario, file, names.next(), seed)?;
     for name in names {
-        let next = hop(text, file, Some(name), seed)?;
+        let next = hop(scenario, file, Some(name), seed)?;
         if path.wifi.is_some() || next.wifi.is_some() {
             let text = format!("{}: a path of several links has no Wi-Fi", file.display());
             return Err(BadInput::new(text).into());
@@ -51,8 +61,7 @@ pub fn path(text: &str, file: &Path, names: Option<&str>, seed: u64) -> Result<P
 }
 
 /// One link as a path.
-fn hop(text: &str, file: &Path, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
-    let scenario = Scenario::parse(text, file)?;
+fn hop(scenario: &Scenario, file: &Path, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
     let network = scenario.points().first().map(|point| point.network(seed));
     let (links, channels) = network
         .map(|network| (network.links, network.channels))
@@ -122,7 +131,8 @@ route = ["own*", "down", "other"]
 "#;
 
     fn path(text: &str, name: Option<&str>, seed: u64) -> Result<PathSpec, Error> {
-        super::path(text, Path::new("path.toml"), name, seed)
+        let file = Path::new("path.toml");
+        super::path(&Scenario::parse(text, file)?, file, name, seed)
     }
 
     #[test]

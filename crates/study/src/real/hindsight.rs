@@ -93,6 +93,7 @@ impl Seen {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             path_mtu: Bytes::ZERO,
+            paths: Vec::new(),
         };
         let (mut all, mut calm) = (0.0, Vec::new());
         let (mut rate_bps, mut max_rtt_ms) = (0.0_f64, used.min_rtt_ms);
@@ -225,6 +226,7 @@ mod tests {
                 srtt: Duration::from_millis(*rtt),
                 rttvar: Duration::ZERO,
                 path_mtu: Bytes::new(1480),
+                paths: Vec::new(),
             }
         });
         let intervals = samples.collect();

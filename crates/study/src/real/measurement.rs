@@ -21,8 +21,20 @@ pub struct Measurement {
     pub blake3: String,
     /// The transfer over time.
     pub samples: Vec<Sample>,
+    /// Each of several paths over time; empty if there was one.
+    #[serde(default)]
+    pub paths: Vec<OnPath>,
     /// How well the path was emulated.
     pub path: PathQuality,
+}
+
+/// What was sent over one path.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct OnPath {
+    /// The network interface.
+    pub via: String,
+    /// Seconds since the start, and bytes of UDP datagrams sent until then.
+    pub sent: Vec<(f64, f64)>,
 }
 
 /// A moment of a transfer.

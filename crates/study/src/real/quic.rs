@@ -1,6 +1,6 @@
 //! The two ends of a transfer over QUIC.
 
-use super::measurement::{Measurement, Sample};
+use super::measurement::{Measurement, OnPath, SAMPLING, Sample};
 use std::future::pending;
 use std::path::Path;
 use std::time::Duration as Span;
@@ -8,8 +8,9 @@ use tokio::runtime::Runtime;
 use whimbrel_cc::Spec;
 use whimbrel_link::FAR;
 use whimbrel_transfer::{
-    ClientOptions, DEFAULT_PORT, Identity, Measurement as Recording, Retry, SendOptions,
-    SendSource, ServeOptions, Server, ServerAddress, TracePoint, TransportChoice, Via, transfer,
+    ClientOptions, DEFAULT_PORT, Identity, IntervalSample, Measurement as Recording, Retry,
+    SendOptions, SendSource, ServeOptions, Server, ServerAddress, TracePoint, TransportChoice, Via,
+    transfer,
 };
 use whimbrel_units::Duration;
 
@@ -54,6 +55,7 @@ pub fn send(
     let options = SendOptions {
         measurement: Recording {
             trace: Some(sampling.into()),
+            interval: (!via.is_empty()).then(|| SAMPLING.into()),
             ..Recording::default()
         },
         ..SendOptions::new(client, SendSource::File(file.to_owned()))
@@ -74,6 +76,28 @@ pub fn send(
         lost_packets: summary.lost_packets,
         blake3: summary.blake3.clone(),
         samples: samples.map(sample).collect(),
+        paths: on_paths(&summary.intervals),
         ..Measurement::default()
     })
+}
+
+/// Each path over time.
+fn on_paths(samples: &[IntervalSample]) -> Vec<OnPath> {
+    let mut all: Vec<OnPath> = Vec::new();
+    for sample in samples {
+        for path in &sample.paths {
+            let via = path.via.clone().unwrap_or_default();
+            let index = all.iter().position(|known| known.via == via);
+            let index = index.unwrap_or_else(|| {
+                all.push(OnPath {
+                    via,
+                    sent: Vec::new(),
+                });
+                all.len() - 1
+            });
+            let point = (sample.at.as_secs_f64(), path.sent_bytes as f64);
+            all[index].sent.push(point);
+        }
+    }
+    all
 }

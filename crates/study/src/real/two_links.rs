@@ -7,20 +7,31 @@ use super::emulated;
 use super::measurement::Measurement;
 use super::transfer::{Files, Stage, carry_by_quic};
 use crate::runs::run_all;
+use crate::transport::Transport;
 use crate::{Error, Observer};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration as Span;
 use whimbrel_cc::Spec;
 use whimbrel_link::PathSpec;
+use whimbrel_net::{Outage, Queue};
+use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_report::text_table;
-use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::scenario::{
+    Direction, Flow, FlowRoute, Link as ScenarioLink, Loss, Run as RunSpec, Scenario, ScenarioSpec,
+    Written, constant_rate, half_of,
+};
 use whimbrel_sim::sweep;
+use whimbrel_sim::{FlowSample, PathChoice};
 use whimbrel_transfer::Via;
-use whimbrel_units::{Bytes, Duration, Rate};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Interval of the samples, which bounds how exactly a stall is known.
 const SAMPLING: Span = Span::from_millis(5);
+/// Interval of the curves of the simulator.
+const CURVES: Duration = Duration::from_millis(100);
+/// The buffer of each link, in bandwidth-delay products.
+const BUFFER: f64 = 1.0;
 /// The outage of a link that was pulled ends long after the transfer.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 /// No transfer is simulated for longer.
@@ -57,6 +68,8 @@ pub struct Row {
     pub name: String,
     /// Predicted goodput, bit/s.
     pub predicted_bps: f64,
+    /// Predicted for each link, if there are several: seconds, and bytes that arrived first on it.
+    pub predicted_paths: Vec<Vec<(f64, f64)>>,
     /// The real half, or why there is none.
     pub measured: Result<Measurement, String>,
 }
@@ -75,52 +88,80 @@ impl TwoLinks {
     /// Both links as a scenario; `routes`: the links that the flow uses, `is_cut`: the first one is
     /// pulled.
     fn scenario(&self, routes: &[usize], is_cut: bool) -> Result<Scenario, Error> {
-        let text = self.scenario_text(routes, is_cut);
-        Ok(Scenario::parse(&text, Path::new("two links"))?)
-    }
-
-    fn scenario_text(&self, routes: &[usize], is_cut: bool) -> String {
-        let mut text = String::new();
-        for (number, Link { rate, rtt }) in self.links.iter().enumerate() {
-            let delay = *rtt / 2;
-            text += &format!(
-                "[link.{}]\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = \"1 bdp\"\n",
-                name(number)
-            );
-            if number == 0 && is_cut {
-                let (begin, end) = (self.cut_after, self.cut_after + FOR_EVER);
-                text += &format!("loss = {{ outages = [[\"{begin}\", \"{end}\"]] }}\n");
-            }
+        let [first, second] = self.links;
+        let links = [self.link(0, first, is_cut)?, self.link(1, second, false)?];
+        let mut flow = Flow::new(Written::new(
+            "controller",
+            self.controller.clone(),
+            self.controller.to_string(),
+        ));
+        let over: Vec<FlowRoute> = routes.iter().map(|link| FlowRoute::over(*link)).collect();
+        flow.routes = flow.count.with(over);
+        if let Some(data) = flow.data_mut() {
+            data.size = Some(Written::of("size", self.size));
         }
-        let routes: Vec<String> = routes.iter().map(|n| format!("[{:?}]", name(*n))).collect();
-        let (controller, size) = (&self.controller, self.size);
-        text + &format!(
-            "[[flow]]\ncontroller = \"{controller}\"\nroutes = [{}]\nsize = \"{size}\"\n\
-             [run]\nduration = \"{LONGEST}\"\nmss = \"1414 B\"\nheader = \"66 B\"\n\
-             ack_delay = \"25 ms\"\nmin_rto = \"200 ms\"\npacing = 1.25\nscheduler = \"ecf\"\n",
-            routes.join(", ")
-        )
+        let mut settings = Transport::Quic.settings();
+        settings.tcp.scheduler = PathChoice::Ecf;
+        let run = RunSpec {
+            duration: Written::of("time", LONGEST),
+            sample: Some(CURVES),
+            settings,
+            ..RunSpec::default()
+        };
+        let [first, second] = links;
+        let mut spec = ScenarioSpec::on(first, vec![flow], run);
+        spec.links.push(second);
+        Ok(Scenario::new(&spec)?)
     }
 
-    /// The predicted seconds of a transfer.
+    /// One of the links in a scenario.
+    fn link(&self, number: usize, link: Link, is_cut: bool) -> Result<ScenarioLink, Error> {
+        let loss = is_cut.then(|| {
+            let from = Time::ZERO + self.cut_after;
+            let outage = Outage {
+                from,
+                to: from + FOR_EVER,
+            };
+            let loss = Loss {
+                outages: Some(vec![outage]),
+                ..Loss::default()
+            };
+            Written::of("loss", loss)
+        });
+        let mut written = ScenarioLink::new(&name(number));
+        written.forward = Direction {
+            rate: Some(constant_rate(&Written::of("rate", link.rate))?),
+            delay: Some(half_of(&Written::of("rtt", link.rtt))),
+            queue: Some(Written::of("queue", Queue::Bdp(BUFFER))),
+            aqm: None,
+            loss,
+        };
+        Ok(written)
+    }
+
+    /// The predicted seconds of a transfer, and what each of its paths brings over time.
     fn predict(
         &self,
         routes: &[usize],
         is_cut: bool,
         observer: &dyn Observer,
-    ) -> Result<f64, Error> {
+    ) -> Result<(f64, Vec<Vec<(f64, f64)>>), Error> {
         let scenario = self.scenario(routes, is_cut)?;
         let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
         let flow = runs.first().and_then(|run| run.outcome.flows.first());
         let time = flow.map(|flow| flow.completion.unwrap_or(flow.active));
-        Ok(time.unwrap_or_default().as_secs_f64())
+        let point = |sample: &FlowSample| (sample.at.as_secs_f64(), sample.delivered.get() as f64);
+        let paths = flow.iter().flat_map(|flow| &flow.paths);
+        let paths = paths.map(|path| path.samples.iter().map(point).collect());
+        let paths = paths.collect();
+        Ok((time.unwrap_or_default().as_secs_f64(), paths))
     }
 
     /// The emulated links of a transfer.
     fn emulated(&self, routes: &[usize], is_cut: bool) -> Result<Vec<PathSpec>, Error> {
-        let text = self.scenario_text(&[0, 1], is_cut);
+        let scenario = self.scenario(&[0, 1], is_cut)?;
         let names: Vec<String> = routes.iter().map(|number| name(*number)).collect();
-        emulated::paths(&text, Path::new("two links"), &names, self.seed)
+        emulated::paths(&scenario, Path::new("two links"), &names, self.seed)
     }
 
     /// Predicts all transfers, and measures them, all at the same time.
@@ -148,7 +189,7 @@ impl TwoLinks {
         for (_, routes, is_cut) in &transfers {
             predicted.push(self.predict(routes, *is_cut, observer)?);
         }
-        for ((_, routes, is_cut), seconds) in transfers.iter().zip(&predicted) {
+        for ((_, routes, is_cut), (seconds, _)) in transfers.iter().zip(&predicted) {
             let paths = self.emulated(routes, *is_cut)?;
             running.push(match &allowed {
                 Ok(()) => {
@@ -167,7 +208,8 @@ impl TwoLinks {
         let mut measured: Vec<_> = measured.collect();
         let rows = std::array::from_fn(|index| Row {
             name: transfers[index].0.clone(),
-            predicted_bps: bits / predicted[index].max(f64::MIN_POSITIVE),
+            predicted_bps: bits / predicted[index].0.max(f64::MIN_POSITIVE),
+            predicted_paths: std::mem::take(&mut predicted[index].1),
             measured: std::mem::replace(&mut measured[index], Err(String::new())),
         });
         Ok(Comparison {
@@ -231,6 +273,45 @@ impl Comparison {
                 "verified": self.rows[3].measured.is_ok(),
             },
         })
+    }
+
+    /// What each link carries over time, both together and with the first one pulled.
+    pub fn figure(&self) -> Figure {
+        let links = self.what.links.iter();
+        let names = links.map(|link| format!("{}, {}", link.rate, link.rtt));
+        let names: Vec<String> = names.collect();
+        let series = |label: String, form, points: &[(f64, f64)]| Series {
+            protocol: None,
+            label,
+            form,
+            points: points.iter().map(|(t, bytes)| [*t, bytes * 1e-6]).collect(),
+            spread: Vec::new(),
+            notes: Vec::new(),
+        };
+        let panel = |row: &Row| {
+            let measured = row.measured.as_ref().map(|m| m.paths.as_slice());
+            let measured = measured.unwrap_or_default().iter().zip(&names);
+            let predicted = row.predicted_paths.iter().zip(&names);
+            let measured =
+                measured.map(|(path, name)| series(name.clone(), Form::Line, &path.sent));
+            let predicted = predicted
+                .map(|(path, name)| series(format!("{name}, simulated"), Form::Dashed, path));
+            Panel {
+                y: Axis::new(&row.name, "MB"),
+                series: measured.chain(predicted).collect(),
+            }
+        };
+        Figure {
+            id: "two-links".to_owned(),
+            title: "One file over two links".to_owned(),
+            caption: "Bytes sent over each link (lines), and brought over it in the simulator \
+                      (dashes)."
+                .to_owned(),
+            plot: Plot::Panels {
+                x: Axis::new("time", "s"),
+                panels: self.rows[2..].iter().map(panel).collect(),
+            },
+        }
     }
 
     /// A table, and a sentence on the cut.

@@ -2,7 +2,7 @@
 
 use super::interval_statistics::{Earlier, IntervalStatistics};
 use super::options::{ClientOptions, Measurement};
-use super::paths::PathSummary;
+use super::paths::{PathSummary, Unanswered};
 use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::summary::PathUse;
@@ -268,13 +268,26 @@ impl Attempts {
         let work = session.run(task.attempt(&session));
         tokio::pin!(work);
         let mut tick = time::interval(TICK);
+        let mut second = time::interval(SECOND);
+        let mut unanswered = Unanswered::default();
         let mut queued = 0;
         let result = loop {
             let this = &mut *counted.attempts;
             tokio::select! {
                 result = &mut work => break result,
                 () = this.intervals.due() => {
-                    this.intervals.take(&session.connection, &this.monitor, &this.earlier);
+                    let paths = || several_paths(&session, &this.paths);
+                    let (monitor, earlier) = (&this.monitor, &this.earlier);
+                    this.intervals.take(&session.connection, monitor, earlier, paths);
+                }
+                _ = second.tick() => {
+                    let paths = several_paths(&session, &this.paths);
+                    for via in unanswered.new_ones(&paths) {
+                        on_update(Update::NoAnswer(via));
+                    }
+                    if !paths.is_empty() {
+                        on_update(Update::Paths(paths));
+                    }
                 }
                 _ = tick.tick() => {
                     let delivered = this.monitor.snapshot().state.delivered.get();
@@ -289,8 +302,10 @@ impl Attempts {
         if result.is_ok() {
             let this = &mut *counted.attempts;
             this.took = connected.map_or(Duration::ZERO, |at| at.elapsed());
+            let paths = || several_paths(&session, &this.paths);
+            let (monitor, earlier) = (&this.monitor, &this.earlier);
             this.intervals
-                .end(&session.connection, &this.monitor, &this.earlier);
+                .end(&session.connection, monitor, earlier, paths);
         }
         drop(counted);
         session.close().await;
@@ -298,6 +313,18 @@ impl Attempts {
     }
 }
 
+/// What this connection and the `earlier` ones did on each of several paths; empty if there is one.
+fn several_paths(session: &ClientSession, earlier: &[PathSummary]) -> Vec<PathSummary> {
+    if !session.has_several_paths() {
+        return Vec::new();
+    }
+    let mut paths = session.paths();
+    PathSummary::add_earlier(&mut paths, earlier);
+    paths
+}
+
+/// Time between two reports on paths.
+const SECOND: Duration = Duration::from_secs(1);
 /// Time for the last packet of a stopped transfer to leave.
 const CLOSING: Duration = Duration::from_millis(50);
 /// An attempt that delivered so much made progress, bytes.

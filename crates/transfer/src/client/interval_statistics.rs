@@ -1,5 +1,6 @@
 //! Statistics of a transfer, interval by interval.
 
+use super::paths::PathSummary;
 use super::summary::IntervalSample;
 use crate::connection::over_tcp::DATAGRAM;
 use noq_proto::PathId;
@@ -55,8 +56,15 @@ impl IntervalStatistics {
         }
     }
 
-    /// Takes a sample now. `earlier`: counts of earlier connections.
-    pub fn take(&mut self, connection: &Connection, monitor: &Monitor, earlier: &Earlier) {
+    /// Takes a sample now. `earlier`: counts of earlier connections; `paths`: what all did on each
+    /// of several paths.
+    pub fn take(
+        &mut self,
+        connection: &Connection,
+        monitor: &Monitor,
+        earlier: &Earlier,
+        paths: impl FnOnce() -> Vec<PathSummary>,
+    ) {
         let Some((_, length)) = self.clock else {
             return;
         };
@@ -80,6 +88,7 @@ impl IntervalStatistics {
             srtt: now.srtt,
             rttvar: now.rttvar,
             path_mtu: Bytes::new(if over_tcp { 0 } else { u64::from(mtu) + 8 + ip }),
+            paths: paths(),
         };
         if merge_pairs(&mut self.samples) {
             self.clock = Some(ticks(length * 2));
@@ -89,14 +98,20 @@ impl IntervalStatistics {
 
     /// Takes the last sample. A remainder of less than a tenth of an interval is merged with the
     /// interval before.
-    pub fn end(&mut self, connection: &Connection, monitor: &Monitor, earlier: &Earlier) {
+    pub fn end(
+        &mut self,
+        connection: &Connection,
+        monitor: &Monitor,
+        earlier: &Earlier,
+        paths: impl FnOnce() -> Vec<PathSummary>,
+    ) {
         let Some((_, length)) = self.clock else {
             return;
         };
         if is_remainder(&self.samples, self.started.elapsed().into(), length) {
             self.samples.pop();
         }
-        self.take(connection, monitor, earlier);
+        self.take(connection, monitor, earlier, paths);
     }
 
     /// All samples.
@@ -145,6 +160,7 @@ mod tests {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             path_mtu: Bytes::ZERO,
+            paths: Vec::new(),
         }
     }
 
@@ -168,6 +184,6 @@ mod tests {
         samples.push(sample(20_000));
         assert!(merge_pairs(&mut samples));
         assert_eq!(samples.len(), 10_000);
-        assert_eq!((samples[0], samples[9999]), (sample(2), sample(20_000)));
+        assert_eq!((&samples[0], &samples[9999]), (&sample(2), &sample(20_000)));
     }
 }

@@ -4,6 +4,9 @@ use noq_proto::PathStats;
 use serde::Serialize;
 use whimbrel_quic::endpoint::{PathCondition, PathReport};
 
+/// A path is reported if the server has not answered on it in so many calls.
+const PATIENCE: u32 = 5;
+
 /// What a connection did over one network interface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathSummary {
@@ -17,7 +20,7 @@ pub struct PathSummary {
     pub lost_packets: u64,
     /// Smoothed round-trip time, milliseconds; 0 before the first sample.
     pub rtt_ms: f64,
-    /// How it is: `opening`, `open`, `silent` or `closed`.
+    /// How it is: `opening`, `open`, `standing by`, `silent` or `closed`.
     pub state: &'static str,
 }
 
@@ -64,6 +67,7 @@ impl PathSummary {
         self.state = match path.condition {
             PathCondition::Opening => "opening",
             PathCondition::Open => "open",
+            PathCondition::StandingBy => "standing by",
             PathCondition::Silent => "silent",
             PathCondition::Closed => "closed",
         };
@@ -81,5 +85,58 @@ impl PathSummary {
                 None => all.push(before.clone()),
             }
         }
+    }
+}
+
+/// Finds the interfaces over which the server does not answer.
+#[derive(Debug, Default)]
+pub(crate) struct Unanswered(Vec<(String, u32)>);
+
+impl Unanswered {
+    /// The interfaces whose path is still being opened at the [`PATIENCE`]th call in a row. To be
+    /// called once a second.
+    pub fn new_ones(&mut self, paths: &[PathSummary]) -> Vec<String> {
+        let opening = paths.iter().filter(|path| path.state == "opening");
+        let calls = |via: &String| {
+            let known = self.0.iter().find(|(known, _)| known == via);
+            known.map_or(1, |(_, calls)| calls.saturating_add(1))
+        };
+        let names = opening.filter_map(|path| path.via.clone());
+        self.0 = names.map(|via| (via.clone(), calls(&via))).collect();
+        let new = self.0.iter().filter(|(_, calls)| *calls == PATIENCE);
+        new.map(|(via, _)| via.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(via: &str, state: &'static str) -> PathSummary {
+        PathSummary {
+            via: Some(via.to_owned()),
+            sent_bytes: 0,
+            received_bytes: 0,
+            lost_packets: 0,
+            rtt_ms: 0.0,
+            state,
+        }
+    }
+
+    #[test]
+    fn an_interface_without_an_answer_is_reported_once() {
+        let mut unanswered = Unanswered::default();
+        let paths = [path("wlan0", "open"), path("wwan0", "opening")];
+        for _ in 1..PATIENCE {
+            assert!(unanswered.new_ones(&paths).is_empty());
+        }
+        assert_eq!(unanswered.new_ones(&paths), ["wwan0"]);
+        assert!(unanswered.new_ones(&paths).is_empty());
+        // It opens, and is lost again: that is news.
+        assert!(unanswered.new_ones(&[path("wwan0", "open")]).is_empty());
+        for _ in 1..PATIENCE {
+            assert!(unanswered.new_ones(&paths).is_empty());
+        }
+        assert_eq!(unanswered.new_ones(&paths), ["wwan0"]);
     }
 }

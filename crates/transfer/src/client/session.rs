@@ -165,6 +165,11 @@ impl ClientSession {
             && self.connection.paths().is_none()
     }
 
+    /// Whether several interfaces are used.
+    pub fn has_several_paths(&self) -> bool {
+        self.endpoint.links().len() > 1 && self.connection.paths().is_some()
+    }
+
     /// What was done on each path.
     pub fn paths(&self) -> Vec<PathSummary> {
         if let Some(paths) = self.connection.paths() {

@@ -107,7 +107,7 @@ impl Summary {
 }
 
 /// The state of a transfer at the end of an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IntervalSample {
     /// Time since the request.
     pub at: Duration,
@@ -123,6 +123,8 @@ pub struct IntervalSample {
     pub rttvar: Duration,
     /// Path MTU, UDP and IP headers included.
     pub path_mtu: Bytes,
+    /// What was done on each path until then; empty if there is one only.
+    pub paths: Vec<PathSummary>,
 }
 
 /// Number of loss episodes by classification.

@@ -1,5 +1,6 @@
 //! What a transfer reports while it runs, and how it ended.
 
+use super::paths::PathSummary;
 use crate::connection::over_tcp::TcpControl;
 use serde::Serialize;
 use whimbrel_units::Duration as Span;
@@ -19,11 +20,13 @@ pub struct Progress {
 }
 
 /// News of a transfer, to be shown to the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Update {
     /// Data flows. Called ten times per second.
     Progress(Progress),
+    /// What was done on each of several paths so far. Called once per second.
+    Paths(Vec<PathSummary>),
     /// This file of several was transferred.
     Stored(String),
     /// This file or directory, which the source does not have, was removed.
@@ -34,6 +37,9 @@ pub enum Update {
     OverTcp(TcpControl),
     /// Several interfaces were wanted, and the server agrees to one path only.
     OnePath,
+    /// The server has not answered over this one of several interfaces for five seconds. The
+    /// others carry the transfer, and the path opens when an answer arrives.
+    NoAnswer(String),
     /// The transfer was interrupted and goes on after this time.
     Interrupted {
         /// Why.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::{Connection, PathCondition, PathReport};
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// What a server receives at one moment.
@@ -35,6 +36,33 @@ pub struct Incoming {
     pub elapsed: Duration,
     /// The share of its connection; `None` if its controller does not share by priority.
     pub share: Option<Share>,
+    /// The paths of its connection that are open; empty if there is one only.
+    pub paths: Vec<IncomingPath>,
+}
+
+/// One of several paths of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IncomingPath {
+    /// The client's address on it.
+    pub peer: SocketAddr,
+    /// Bytes of the UDP datagrams that came over it.
+    pub received: Bytes,
+}
+
+impl IncomingPath {
+    /// The open paths of a connection; none if there is one only.
+    pub(crate) fn of(connection: &Connection) -> Vec<Self> {
+        let mut paths = connection.paths().unwrap_or_default();
+        paths.retain(|path| path.condition != PathCondition::Closed);
+        let path = |path: &PathReport| Self {
+            peer: path.remote,
+            received: Bytes::new(path.received_bytes),
+        };
+        match paths.len() {
+            0 | 1 => Vec::new(),
+            _ => paths.iter().map(path).collect(),
+        }
+    }
 }
 
 /// The share of a connection whose controller shares the server's bandwidth by priority.
@@ -63,6 +91,8 @@ pub(crate) struct Entry {
     pub peer: SocketAddr,
     /// Returns which flow of the server's node its connection is, if it is one.
     pub flow: Box<dyn Fn() -> Option<u64> + Send>,
+    /// Returns the open paths of its connection, if it may have several.
+    pub paths: Box<dyn Fn() -> Vec<IncomingPath> + Send>,
     pub name: RemotePath,
     pub size: Option<u64>,
     /// Bytes received, counted by the transfer.
@@ -109,6 +139,7 @@ impl List {
             received: Bytes::new(entry.received.load(Ordering::Relaxed)),
             elapsed: now.saturating_duration_since(entry.started).into(),
             share: (entry.flow)().and_then(&share),
+            paths: (entry.paths)(),
         };
         numbered.entries.iter().map(incoming).collect()
     }
@@ -132,6 +163,7 @@ mod tests {
         Entry {
             peer: ([192, 0, 2, 1], 7).into(),
             flow: Box::new(move || flow),
+            paths: Box::new(Vec::new),
             name: RemotePath::new(name).expect("a name"),
             size: Some(1000),
             received: Arc::new(AtomicU64::new(250)),

@@ -49,6 +49,6 @@ mod usage;
 pub mod users;
 
 pub use counts::Counts;
-pub use incoming::{Incoming, Receiving, Share};
+pub use incoming::{Incoming, IncomingPath, Receiving, Share};
 pub use options::{Event, Limits, RemoteUser, ServeOptions};
 pub use serve::Server;

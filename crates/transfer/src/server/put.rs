@@ -2,7 +2,7 @@
 
 use super::claims::Key;
 use super::files::HASHING;
-use super::incoming::Entry;
+use super::incoming::{Entry, IncomingPath};
 use super::options::Event;
 use super::session::Session;
 use crate::blocking::blocking;
@@ -128,6 +128,10 @@ impl Session {
             flow: Box::new({
                 let connection = self.connection.clone();
                 move || connection.flow()
+            }),
+            paths: Box::new({
+                let connection = self.connection.clone();
+                move || IncomingPath::of(&connection)
             }),
             name: path.clone(),
             size,

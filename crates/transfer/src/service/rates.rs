@@ -1,6 +1,6 @@
 //! The rates of the transfers that a server receives.
 
-use crate::{Incoming, Receiving};
+use crate::{Incoming, IncomingPath, Receiving};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,6 +12,8 @@ use whimbrel_units::{Bytes, Duration, Rate};
 pub struct Meter {
     /// For each transfer the time and the bytes of the last measurement.
     before: HashMap<u64, (Instant, u64)>,
+    /// For each of several paths of one its bytes then.
+    paths_before: HashMap<(u64, SocketAddr), u64>,
 }
 
 /// The transfers of one moment.
@@ -32,12 +34,16 @@ pub struct Arrival {
     pub incoming: Incoming,
     /// Since the last measurement, or since the start of the transfer.
     pub rate: Rate,
+    /// The client's address on each of several paths of its connection, and the rate of the
+    /// datagrams that come over it; one that is new has none yet.
+    pub paths: Vec<(SocketAddr, Rate)>,
 }
 
 impl Meter {
     /// The transfers at `now`, for a server that started `at` before.
     pub fn measure(&mut self, at: Duration, now: Instant, receiving: Receiving) -> Arrivals {
         let before = std::mem::take(&mut self.before);
+        let paths_before = std::mem::take(&mut self.paths_before);
         let mut measure = |incoming: Incoming| {
             let bytes = incoming.received.get();
             let (passed, arrived) = match before.get(&incoming.id) {
@@ -49,7 +55,20 @@ impl Meter {
             };
             self.before.insert(incoming.id, (now, bytes));
             let rate = Rate::over(Bytes::new(arrived), passed);
-            Arrival { incoming, rate }
+            let mut path_rate = |path: &IncomingPath| {
+                let key = (incoming.id, path.peer);
+                let bytes = path.received.get();
+                self.paths_before.insert(key, bytes);
+                let before = paths_before.get(&key).unwrap_or(&bytes);
+                let arrived = Bytes::new(bytes.saturating_sub(*before));
+                (canonical(path.peer), Rate::over(arrived, passed))
+            };
+            let paths = incoming.paths.iter().map(&mut path_rate).collect();
+            Arrival {
+                incoming,
+                rate,
+                paths,
+            }
         };
         Arrivals {
             at,
@@ -76,6 +95,7 @@ impl Arrivals {
 
     /// An event `receiving`, for a program.
     pub fn json(&self) -> Value {
+        let path = |(peer, rate): &(SocketAddr, Rate)| json!({ "peer": peer.to_string(), "rate_bps": rate.as_bits_per_sec() });
         let transfer = |transfer: &Arrival| {
             let i = &transfer.incoming;
             json!({
@@ -89,6 +109,7 @@ impl Arrivals {
                 "priority": i.share.map(|s| s.priority.get()),
                 "delivered_bps": i.share.map(|s| s.delivered.as_bits_per_sec()),
                 "allocated_bps": i.share.map(|s| s.allocated.as_bits_per_sec()),
+                "paths": transfer.paths.iter().map(path).collect::<Vec<_>>(),
             })
         };
         json!({
@@ -103,8 +124,7 @@ impl Arrivals {
 impl Arrival {
     /// The client's address; an IPv4 address that is mapped into IPv6 as IPv4.
     pub fn peer(&self) -> SocketAddr {
-        let address = self.incoming.peer;
-        SocketAddr::new(address.ip().to_canonical(), address.port())
+        canonical(self.incoming.peer)
     }
 
     /// V/Vm (21) of a transfer that shares by priority: the rate of its bursts over the rate that
@@ -114,6 +134,10 @@ impl Arrival {
         let allocated = share.allocated.as_bits_per_sec();
         (allocated > 0).then(|| share.delivered.as_bits_per_sec() as f64 / allocated as f64)
     }
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 #[cfg(test)]
@@ -133,6 +157,12 @@ mod tests {
                 received: Bytes::new(received),
                 elapsed: Duration::from_secs(2),
                 share: None,
+                paths: [1, 2]
+                    .map(|link| IncomingPath {
+                        peer: ([10, 77, link, 1], 4000).into(),
+                        received: Bytes::new(received / u64::from(link)),
+                    })
+                    .to_vec(),
             };
             let receiving = Receiving {
                 transfers: vec![incoming],
@@ -141,11 +171,16 @@ mod tests {
             let now = start + std::time::Duration::from_millis(after_ms);
             let arrivals = meter.measure(Duration::ZERO, now, receiving);
             assert_eq!(arrivals.transfers[0].peer().to_string(), "10.77.0.1:40001");
-            arrivals.total()
+            let of_paths = arrivals.transfers[0].paths.iter();
+            let of_paths: Vec<u64> = of_paths.map(|(_, rate)| rate.as_bits_per_sec()).collect();
+            (arrivals.total(), of_paths)
         };
-        // 1 MB in the 2 s since the start of the transfer; 1 MB in half a second; nothing.
-        assert_eq!(measure(0, 1_000_000), Rate::from_bits_per_sec(4_000_000));
-        assert_eq!(measure(500, 2_000_000), Rate::from_bits_per_sec(16_000_000));
-        assert_eq!(measure(1_000, 2_000_000), Rate::ZERO);
+        // 1 MB in the 2 s since the start of the transfer; 1 MB in half a second; nothing. A path
+        // has a rate once it was seen before.
+        let rate = Rate::from_bits_per_sec;
+        assert_eq!(measure(0, 1_000_000), (rate(4_000_000), vec![0, 0]));
+        let paths = vec![16_000_000, 8_000_000];
+        assert_eq!(measure(500, 2_000_000), (rate(16_000_000), paths));
+        assert_eq!(measure(1_000, 2_000_000), (Rate::ZERO, vec![0, 0]));
     }
 }

@@ -223,6 +223,7 @@ fn sample(
             true => Bytes::new(path.map_or(0, |path| path.current_mtu).into()),
             false => Bytes::ZERO,
         },
+        paths: Vec::new(),
     }
 }
 
