@@ -592,3 +592,64 @@ fn a_link_to_the_same_content_is_no_file() {
         assert_eq!(reason, Reason::Exists);
     }
 }
+
+#[test]
+fn an_equal_file_of_a_tree_gets_the_new_time() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    std::fs::write(scratch.path().join("a"), "x").expect("written");
+    let stage = storage.stage().expect("staged");
+    let written = stage.write(&path("a"), &entry("a", b"x"), &mut Directories::new());
+    assert!(written.expect("no conflict").is_none());
+    let found = std::fs::metadata(scratch.path().join("a")).expect("there");
+    assert_eq!(found.mtime(), 100);
+}
+
+#[test]
+fn a_link_to_something_else_stays_where_nothing_is_replaced() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    let link = |target: &[u8]| PackEntry {
+        metadata: Metadata::plain(Kind::Link),
+        ..entry("a", target)
+    };
+    for (target, stored) in [(b"x", true), (b"x", true), (b"y", false)] {
+        let written = stage.write(&path("a"), &link(target), &mut Directories::new());
+        assert_eq!(written.is_ok(), stored);
+    }
+    let target = std::fs::read_link(scratch.path().join("a")).expect("a link");
+    assert_eq!(target, Path::new("x"));
+}
+
+#[test]
+fn what_a_tree_did_not_store_does_not_stay() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    for name in ["a", "b"] {
+        let written = stage.write(&path(name), &entry(name, b"x"), &mut Directories::new());
+        written.expect("written");
+    }
+    assert_eq!(file_names(scratch.path()).len(), 1, "its directory");
+    drop(stage);
+    assert!(file_names(scratch.path()).is_empty());
+}
+
+#[test]
+fn the_owner_may_store_in_each_directory_of_a_tree() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    let stage = storage.stage().expect("staged");
+    let directory = PackEntry {
+        metadata: Metadata {
+            kind: Kind::Directory,
+            ..metadata(100, Some(0o555))
+        },
+        ..entry("d", b"")
+    };
+    let written = stage.write(&path("d"), &directory, &mut Directories::new());
+    assert!(written.expect("made").is_none());
+    let found = std::fs::metadata(scratch.path().join("d")).expect("there");
+    assert_eq!(found.mode() & 0o777, (0o555 & !u32::from(umask())) | 0o700);
+}

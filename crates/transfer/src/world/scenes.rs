@@ -24,8 +24,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use tokio::time::sleep;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_net::{Delay, LinkSpec, QueueLimit, Schedule, ServiceSpec};
-use whimbrel_units::{Bytes, Duration as Span, Rate};
+use whimbrel_net::{Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_units::{Bytes, Duration as Span, Probability, Rate};
 
 /// The host of the client.
 const CLIENT: network::Host = 1;
@@ -39,12 +39,21 @@ struct Scene {
 impl Scene {
     /// Plays a scene in a thread and a runtime of its own. The client has a quota or none.
     fn play(quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
+        Self::play_with_loss(0.0, quota, scene);
+    }
+
+    /// Plays a scene with a link that loses this part of its packets.
+    fn play_with_loss(loss: f64, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
         let play = || {
             system::begin(0);
             let mut runtime = tokio::runtime::Builder::new_current_thread();
             let runtime = runtime.enable_all().start_paused(true).build();
             runtime.expect("a runtime").block_on(async {
                 let link = LinkSpec {
+                    loss: LossSpec {
+                        random: Probability::new(loss).expect("a probability"),
+                        ..LossSpec::default()
+                    },
                     service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(
                         10_000_000,
                     ))),
@@ -497,5 +506,17 @@ fn a_file_that_always_changes_is_not_got_for_ever() {
         };
         assert_eq!(report.outcome, Outcome::NotStored);
         assert!(!scene.scratch.path().join("got/a").exists());
+    });
+}
+
+/// What lies behind a gap goes to its place at once, and all of it is sent once.
+#[test]
+fn a_file_arrives_over_a_path_with_loss_at_the_first_attempt() {
+    Scene::play_with_loss(0.05, None, async |scene: Scene| {
+        const SIZE: u64 = 6_000_000;
+        let file = scene.scratch.file("a", SIZE as usize);
+        let report = transfer(scene.send(&file, None), |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+        assert_eq!((report.sent_bytes, report.resumed_bytes), (SIZE, 0));
     });
 }

@@ -376,6 +376,36 @@ async fn a_client_without_a_token_cannot_open_a_data_stream() {
     still_serves(&scratch, service).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_has_the_announced_size_and_a_stream_no_more_than_the_largest() {
+    let scratch = ScratchDirectory::new();
+    let small = Limits {
+        file: Bytes::new(3_000_000),
+        ..limits()
+    };
+    let service = Service::with(&scratch, small, false);
+    let raw = RawClient::connect(&service).await;
+    let (mut send, mut receive) = raw.put("a", 10).await;
+    let transfer = accepted(&mut receive).await;
+    raw.chunk(transfer, 0, b"0123456789").await;
+    let shorter = finish(b"012345678", 1);
+    send.write_all(&shorter.encode()).await.expect("written");
+    assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
+    let raw = RawClient::connect(&service).await;
+    let (_send, mut receive) = raw
+        .send_message(&Message::Put(Put {
+            id: rand_id(),
+            path: b"b".to_vec(),
+            size: None,
+            metadata: Metadata::plain(Kind::File),
+        }))
+        .await;
+    let transfer = accepted(&mut receive).await;
+    raw.chunk(transfer, 3 << 20, b"x").await;
+    assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
+    still_serves(&scratch, service).await;
+}
+
 /// What arrived is not sent again if the server is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_arrived_of_a_chunk_that_stalls_is_on_disk() {
