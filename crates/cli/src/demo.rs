@@ -104,7 +104,8 @@ pub struct DemoArgs {
     /// Seed of the random losses on the emulated path
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the data delivered over time, measured and predicted; with --two-links that of each link
+    /// Draw the data delivered over time, measured and predicted; with --two-links that of each
+    /// link
     #[arg(long, value_name = "FILE.svg", value_parser = crate::svg::svg_file)]
     picture: Option<PathBuf>,
     /// Print JSON

@@ -43,12 +43,12 @@ enum Action {
     Rotate,
 }
 
-/// Prints the fingerprints, after a change if one is asked for.
+/// Makes or rotates the key if asked to, and prints the fingerprints.
 pub fn run(args: &KeyArgs) -> anyhow::Result<ExitCode> {
     let directory = args.identity.clone().or_else(default_state_dir);
     let directory = directory.ok_or_else(|| BadInput::new("write --identity DIR: HOME is not set"));
     let directory = directory?;
-    match args.action {
+    let identity = match args.action {
         Action::Show if !directory.exists() => {
             let text = format!(
                 "{} does not exist: no server has started with it",
@@ -56,11 +56,10 @@ pub fn run(args: &KeyArgs) -> anyhow::Result<ExitCode> {
             );
             return Err(BadInput::new(text).into());
         }
-        Action::Show => {}
-        Action::Prepare => drop(Identity::prepare_next(&directory)?),
-        Action::Rotate => drop(Identity::rotate(&directory)?),
-    }
-    let identity = Identity::load_or_create(&directory)?;
+        Action::Show => Identity::load_or_create(&directory)?,
+        Action::Prepare => Identity::prepare_next(&directory)?,
+        Action::Rotate => Identity::rotate(&directory)?,
+    };
     let (now, next) = (identity.fingerprint(), identity.next_fingerprint());
     let mut out = io::stdout().lock();
     if args.json {

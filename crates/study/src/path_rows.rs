@@ -15,23 +15,19 @@ impl PathRows {
     pub fn rows(&mut self, now: Duration, paths: &[PathSummary]) -> Option<String> {
         let before = self.before.replace((now, paths.to_vec()));
         let (then, before) = before.filter(|(then, _)| *then < now)?;
-        let wide = |path: &PathSummary| name(path).chars().count();
+        let wide = |path: &PathSummary| path.name().chars().count();
         let width = paths.iter().map(wide).max().unwrap_or(0);
         let row = |path: &PathSummary| {
             let earlier = before.iter().find(|before| before.via == path.via);
             let moved = |path: &PathSummary| path.sent_bytes + path.received_bytes;
             let bytes = moved(path).saturating_sub(earlier.map_or(0, moved));
             let rate = Rate::over(Bytes::new(bytes), now - then).as_bits_per_sec() as f64 / 1e6;
-            let (name, rtt, lost) = (name(path), path.rtt_ms, path.lost_packets);
+            let (name, rtt, lost) = (path.name(), path.rtt_ms, path.lost_packets);
             let state = path.state;
             format!("\n  {name:width$}  {rate:7.1} Mbit/s  RTT {rtt:6.1} ms  {lost} lost  {state}")
         };
         Some(paths.iter().map(row).collect())
     }
-}
-
-fn name(path: &PathSummary) -> &str {
-    path.via.as_deref().unwrap_or("-")
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ fn over_paths(paths: &[PathSummary]) -> String {
         return String::new();
     }
     let line = |path: &PathSummary| {
-        let (name, lost) = (path.via.as_deref().unwrap_or("-"), path.lost_packets);
+        let (name, lost) = (path.name(), path.lost_packets);
         if path.state == "opening" && path.received_bytes == 0 {
             return format!("over {name}: the server never answered there\n");
         }

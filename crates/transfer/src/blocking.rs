@@ -19,8 +19,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(|_| Error::Stopped)?
 }
 
-/// Does work that blocks on all that has arrived, at most `most` at once, again and again. Passes
-/// the results on until nobody takes them or nothing more arrives.
+/// Receives items in batches of at most `most`, does `work`, which blocks, on each batch, and sends
+/// the results. Ends when `arriving` is closed or `results` has no receiver.
 pub(crate) async fn in_batches<T: Send + 'static, R: Send + 'static>(
     mut arriving: mpsc::Receiver<T>,
     most: usize,

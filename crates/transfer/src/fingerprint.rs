@@ -1,12 +1,13 @@
-//! Fingerprint of a server: SHA-256 of its public key, as printed by `openssl pkey -pubout -outform
-//! DER | sha256sum`. It is the pin of RFC 7469 section 2.4, in hexadecimal digits: a certificate may
-//! be renewed, the key stays.
+//! Fingerprint of a server: SHA-256 of its public key, as printed by `openssl pkey -pubout
+//! -outform DER | sha256sum`. It is the pin of RFC 7469 section 2.4, in hexadecimal digits: a
+//! certificate may be renewed, the key stays.
 
 use ring::digest;
 use std::fmt;
 use std::str::FromStr;
 
-/// SHA-256 of a public key (SubjectPublicKeyInfo of RFC 5280, DER). Written as 64 hexadecimal digits; colons are ignored when read.
+/// SHA-256 of a public key (SubjectPublicKeyInfo of RFC 5280, DER). Written as 64 hexadecimal
+/// digits; colons are ignored when read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 

@@ -25,7 +25,7 @@ fn the_log_of_lost_datagrams_has_a_line_for_each_loss_of_a_transfer() {
     let folder = folder();
     let [from, inbox, state, json, lost, sent] =
         ["from", "inbox", "state", "json", "lost", "sent"].map(|name| path_in(&folder, name));
-    fs::write(&from, vec![7; 1_000_000]).expect("written");
+    fs::write(&from, vec![7; 3_000_000]).expect("written");
     fs::create_dir(&inbox).expect("a folder");
     let own = env!("CARGO_BIN_EXE_whimbrel");
     let serve = format!("exec '{own}' serve '{inbox}' --once --identity '{state}'");

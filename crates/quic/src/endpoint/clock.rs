@@ -27,9 +27,7 @@ impl Clock {
             Self::Virtual(now, _) => *now.lock().expect("one thread"),
         }
     }
-}
 
-impl Clock {
     /// UTC at an instant, since 1970, if it is not the system's.
     pub fn utc(&self) -> Option<(Instant, Duration)> {
         match self {

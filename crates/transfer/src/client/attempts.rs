@@ -276,7 +276,7 @@ impl Attempts {
             tokio::select! {
                 result = &mut work => break result,
                 () = this.intervals.due() => {
-                    let paths = || several_paths(&session, &this.paths);
+                    let paths = several_paths(&session, &this.paths);
                     let (monitor, earlier) = (&this.monitor, &this.earlier);
                     this.intervals.take(&session.connection, monitor, earlier, paths);
                 }
@@ -302,7 +302,7 @@ impl Attempts {
         if result.is_ok() {
             let this = &mut *counted.attempts;
             this.took = connected.map_or(Duration::ZERO, |at| at.elapsed());
-            let paths = || several_paths(&session, &this.paths);
+            let paths = several_paths(&session, &this.paths);
             let (monitor, earlier) = (&this.monitor, &this.earlier);
             this.intervals
                 .end(&session.connection, monitor, earlier, paths);

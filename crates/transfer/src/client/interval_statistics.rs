@@ -63,7 +63,7 @@ impl IntervalStatistics {
         connection: &Connection,
         monitor: &Monitor,
         earlier: &Earlier,
-        paths: impl FnOnce() -> Vec<PathSummary>,
+        paths: Vec<PathSummary>,
     ) {
         let Some((_, length)) = self.clock else {
             return;
@@ -88,7 +88,7 @@ impl IntervalStatistics {
             srtt: now.srtt,
             rttvar: now.rttvar,
             path_mtu: Bytes::new(if over_tcp { 0 } else { u64::from(mtu) + 8 + ip }),
-            paths: paths(),
+            paths,
         };
         if merge_pairs(&mut self.samples) {
             self.clock = Some(ticks(length * 2));
@@ -103,7 +103,7 @@ impl IntervalStatistics {
         connection: &Connection,
         monitor: &Monitor,
         earlier: &Earlier,
-        paths: impl FnOnce() -> Vec<PathSummary>,
+        paths: Vec<PathSummary>,
     ) {
         let Some((_, length)) = self.clock else {
             return;

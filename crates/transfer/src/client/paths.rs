@@ -25,6 +25,11 @@ pub struct PathSummary {
 }
 
 impl PathSummary {
+    /// The interface as a word; `-` without one.
+    pub fn name(&self) -> &str {
+        self.via.as_deref().unwrap_or("-")
+    }
+
     /// Adds up the paths of each link.
     pub(crate) fn by_link(paths: &[PathReport], links: &[String]) -> Vec<Self> {
         let summary = |(number, name): (usize, &String)| {

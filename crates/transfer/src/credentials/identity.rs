@@ -124,29 +124,30 @@ impl Identity {
     }
 
     /// Creates the next key of the identity in `directory`, unless there is one. Servers that start
-    /// from now on announce it to their clients. Returns its fingerprint.
+    /// from now on announce it to their clients.
     ///
     /// # Errors
     /// As [`Self::load_or_create`].
-    pub fn prepare_next(directory: &Path) -> Result<Fingerprint, Error> {
+    pub fn prepare_next(directory: &Path) -> Result<Self, Error> {
         // Of a new directory too.
-        Self::load_or_create(directory)?;
+        let identity = Self::load_or_create(directory)?;
+        if identity.next.is_some() {
+            return Ok(identity);
+        }
         let lock = lock(directory)?;
         let path = directory.join(NEXT_KEY);
         if private_file::read(&path, Access::Secret)?.is_none() {
             private_file::replace(&path, new_key()?.as_bytes())?;
         }
         drop(lock);
-        let identity = Self::load_or_create(directory)?;
-        let missing = || Error::Identity(format!("{} is missing", path.display()));
-        identity.next_fingerprint().ok_or_else(missing)
+        Self::load_or_create(directory)
     }
 
-    /// The next key takes the place of the present one, which is gone. Returns its fingerprint.
+    /// The next key takes the place of the present one, which is gone.
     ///
     /// # Errors
     /// If there is no next key, and as [`Self::load_or_create`].
-    pub fn rotate(directory: &Path) -> Result<Fingerprint, Error> {
+    pub fn rotate(directory: &Path) -> Result<Self, Error> {
         let before = Self::load_or_create(directory)?;
         if before.next.is_none() {
             return Err(Error::Identity(format!(
@@ -160,7 +161,7 @@ impl Identity {
         let (from, to) = (directory.join(NEXT_KEY), directory.join(KEY));
         fs::rename(&from, &to).map_err(Error::file(from, "rename"))?;
         drop(lock);
-        Ok(Self::load_or_create(directory)?.fingerprint())
+        Self::load_or_create(directory)
     }
 
     /// The fingerprint that clients pin.
@@ -293,13 +294,15 @@ mod tests {
         let before = Identity::load_or_create(&dir).expect("created");
         let error = Identity::rotate(&dir).expect_err("no next key").to_string();
         assert!(error.contains("no next key"), "{error}");
-        let next = Identity::prepare_next(&dir).expect("created");
-        assert_eq!(Identity::prepare_next(&dir).expect("there"), next);
+        let prepared = || Identity::prepare_next(&dir).expect("a next key");
+        let next = prepared().next_fingerprint().expect("created");
+        assert_eq!(prepared().next_fingerprint(), Some(next), "there");
         let during = Identity::load_or_create(&dir).expect("read");
         assert_eq!(during.fingerprint(), before.fingerprint());
         assert_eq!(during.next_fingerprint(), Some(next));
         assert_eq!(during.certificates().len(), 2);
-        assert_eq!(Identity::rotate(&dir).expect("rotated"), next);
+        let rotated = Identity::rotate(&dir).expect("rotated");
+        assert_eq!(rotated.fingerprint(), next);
         let after = Identity::load_or_create(&dir).expect("read");
         assert_eq!(
             (after.fingerprint(), after.next_fingerprint()),

@@ -95,6 +95,11 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
+    /// The expected keys.
+    pub fn expected(&self) -> Option<&Pins> {
+        self.expected.as_ref()
+    }
+
     /// The server's key and those that it announced, if the handshake got that far. They are
     /// proved once the handshake is complete.
     pub fn seen(&self) -> Option<Pins> {

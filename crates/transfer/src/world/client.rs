@@ -381,19 +381,26 @@ impl Client {
     }
 
     fn options(&self) -> ClientOptions {
-        let server = ServerAddress {
-            host: network::address_of(SERVER).to_string(),
-            port: PORT,
-        };
         let (token, fingerprint) = self.identity.clone();
         ClientOptions {
-            fingerprint: Some(fingerprint),
-            transport: TransportChoice::Quic,
             retry: Some(Retry {
                 limit: None,
                 from_start: true,
             }),
-            ..ClientOptions::new(server, token, default_controller())
+            ..to_server(token, fingerprint)
         }
+    }
+}
+
+/// How a client of the world reaches its server; it tries once.
+pub(super) fn to_server(token: Token, fingerprint: Fingerprint) -> ClientOptions {
+    let server = ServerAddress {
+        host: network::address_of(SERVER).to_string(),
+        port: PORT,
+    };
+    ClientOptions {
+        fingerprint: Some(fingerprint),
+        transport: TransportChoice::Quic,
+        ..ClientOptions::new(server, token, default_controller())
     }
 }

@@ -1,15 +1,14 @@
 //! Single scenes: one client, its server, and a network that fails, in virtual time.
 
+use super::client::to_server;
 use super::life::{PORT, SERVER};
 use super::network::{self, HOST};
 use super::{slow, system};
 use crate::client::{
-    ClientOptions, GetOptions, GetReport, Outcome, Retry, SendOptions, SendSource, ServerAddress,
-    TreeOptions, Update, get, send_tree, transfer,
+    ClientOptions, GetOptions, GetReport, Outcome, Retry, SendOptions, SendSource, TreeOptions,
+    Update, get, send_tree, transfer,
 };
-use crate::connection::over_tcp::TransportChoice;
 use crate::credentials::identity::Identity;
-use crate::defaults::default_controller;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::scratch_directory::{ScratchDirectory, file_names};
@@ -97,26 +96,27 @@ impl Scene {
 
     /// How the client reaches the server; it tries again for so long after each failure.
     fn client(&self, retry: Option<Span>) -> ClientOptions {
-        let server = ServerAddress {
-            host: network::address_of(SERVER).to_string(),
-            port: PORT,
-        };
         let token = self.identity.token().clone();
         ClientOptions {
-            fingerprint: Some(self.identity.fingerprint()),
-            transport: TransportChoice::Quic,
             idle: Span::from_secs(5),
             retry: retry.map(|limit| Retry {
                 limit: Some(limit),
                 from_start: true,
             }),
-            ..ClientOptions::new(server, token, default_controller())
+            ..to_server(token, self.identity.fingerprint())
         }
     }
 
     /// The client sends a file.
     fn send(&self, file: &Path, retry: Option<Span>) -> SendOptions {
         SendOptions::new(self.client(retry), SendSource::File(file.to_owned()))
+    }
+}
+
+/// Counts the bytes that have arrived, of the attempt that has brought the most.
+fn count(bytes: &Cell<u64>, update: &Update) {
+    if let Update::Progress(progress) = update {
+        bytes.set(bytes.get().max(progress.bytes));
     }
 }
 
@@ -134,10 +134,11 @@ fn many_outages_with_progress_between_them_end_no_transfer() {
         let file = scene.scratch.file("a", SIZE as usize);
         let bytes = Cell::new(0);
         let waits = RefCell::new(Vec::new());
-        let on_update = |update| match update {
-            Update::Progress(progress) => bytes.set(bytes.get().max(progress.bytes)),
-            Update::Interrupted { wait, .. } => waits.borrow_mut().push((bytes.get(), wait)),
-            _ => {}
+        let on_update = |update| {
+            count(&bytes, &update);
+            if let Update::Interrupted { wait, .. } = update {
+                waits.borrow_mut().push((bytes.get(), wait));
+            }
         };
         let outages = async {
             for n in 1..=4 {
@@ -179,11 +180,7 @@ fn a_file_that_differed_and_was_not_sent_is_said_not_to_be_stored() {
             opened.expect("opened").set_modified(time).expect("set");
         }
         let bytes = Cell::new(0);
-        let on_update = |update| {
-            if let Update::Progress(progress) = update {
-                bytes.set(progress.bytes);
-            }
-        };
+        let on_update = |update| count(&bytes, &update);
         let outage = async {
             arrived(&bytes, 1_000_000).await;
             network::set_dark(SERVER, true);
@@ -221,7 +218,7 @@ fn a_stream_whose_answer_was_lost_is_stored_and_not_sent_again() {
             lengths.max().unwrap_or(0)
         };
         let outage = async {
-            // The server has all of it, and stores it while nobody hears it.
+            // The server has all of the file. It stores it while its answers are lost.
             slow::set(Duration::from_secs(2));
             while length() < 3_000_000 {
                 sleep(Duration::from_millis(1)).await;
@@ -247,11 +244,7 @@ fn a_stream_whose_answer_was_lost_is_stored_and_not_sent_again() {
 fn a_stream_of_which_the_server_lost_a_part_is_said_to_be_lost() {
     Scene::play(None, async |scene: Scene| {
         let bytes = Cell::new(0);
-        let on_update = |update| {
-            if let Update::Progress(progress) = update {
-                bytes.set(progress.bytes);
-            }
-        };
+        let on_update = |update| count(&bytes, &update);
         let outage = async {
             arrived(&bytes, 2_000_000).await;
             network::set_dark(SERVER, true);
@@ -330,11 +323,7 @@ async fn got(
         )
     };
     let bytes = Cell::new(0);
-    let on_update = |update| {
-        if let Update::Progress(progress) = update {
-            bytes.set(bytes.get().max(progress.bytes));
-        }
-    };
+    let on_update = |update| count(&bytes, &update);
     let outages = async {
         for n in 1..=outages {
             arrived(&bytes, n * 1_300_000).await;
@@ -398,7 +387,7 @@ fn files_of_a_tree_whose_answers_were_lost_are_not_sent_again() {
         }
         let stored = scene.scratch.path().join("stored");
         let outage = async {
-            // Some are written, and get their names while nobody hears it.
+            // Some files are written. They get their names while the answers are lost.
             slow::set(Duration::from_secs(2));
             let written = || {
                 let mut names = file_names(&stored).into_iter();

@@ -152,7 +152,8 @@ async fn who_has_connected_knows_the_servers_next_key() {
         upload(given).await.expect("pinned");
     }
     service.stop().await;
-    let next = Identity::prepare_next(&state).expect("created");
+    let prepared = Identity::prepare_next(&state).expect("created");
+    let next = prepared.next_fingerprint().expect("a next key");
     let service = Service::listening(&scratch, address);
     assert_eq!(service.identity.fingerprint(), first);
     upload(options(&service, "c", &often, None))

@@ -192,8 +192,8 @@ impl Paths {
 
     /// Whether another path would bring what is in flight on this one sooner.
     ///
-    /// `is_dry`: nothing else waits. `by_data`: that matters to data in flight. What a receiver has
-    /// in flight is reports, for which nobody waits.
+    /// `is_dry`: nothing else waits. `by_data`: that matters to data in flight. A receiver has only
+    /// reports in flight, and nobody waits for them.
     fn is_hopeless(&self, now: Instant, index: usize, is_dry: bool, by_data: bool) -> bool {
         let path = &self.open[index];
         if !path.established || !self.another_lives(now, index) {

@@ -95,7 +95,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// `seed` is for its controller.
+    /// `draw` is for its controller.
     pub fn new(flow: u32, spec: &AatpFlow, draw: Draw) -> Self {
         let settings = spec.settings;
         let packet = settings.packet;

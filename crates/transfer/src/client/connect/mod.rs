@@ -100,15 +100,11 @@ impl<'a> Dial<'a> {
             Some(known) => known.get(&host)?,
             None => None,
         };
-        let given = self.options.fingerprint.map(Pins::from);
+        let given = self.options.fingerprint;
         // The server may have announced more keys since this one was given.
-        let known = pinned
-            .clone()
-            .filter(|pins| match self.options.fingerprint {
-                Some(given) => pins.contain(given),
-                None => true,
-            });
-        let expected = known.or(given);
+        let fits = |pins: &&Pins| given.is_none_or(|given| pins.contain(given));
+        let known = pinned.as_ref().filter(fits).cloned();
+        let expected = known.or(given.map(Pins::from));
         let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
         let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
             failed(format!(
@@ -162,15 +158,15 @@ impl<'a> Dial<'a> {
         factory: Factory,
     ) -> Result<Connected, Failed<Failure, Error>> {
         let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
-        let (crypto, pin) = tls::client_config(expected.clone(), self.options.groups)
-            .map_err(Failed::Everywhere)?;
+        let (crypto, pin) =
+            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         let id = introduction::connection_id(&self.options.token);
         let id = ConnectionId::new(&id.map_err(|e| local(&e))?);
         config.initial_dst_cid_provider(Arc::new(move || id));
         let paths = self.options.known_paths.as_ref();
         let path = paths
-            .zip(expected.as_ref().and_then(Pins::key))
+            .zip(pin.expected().and_then(Pins::key))
             .and_then(|(paths, server)| paths.to(server, address));
         let saved = path.as_ref().and_then(KnownPath::saved);
         let factory = factory.resuming(saved);
@@ -210,33 +206,28 @@ impl<'a> Dial<'a> {
                 return Err(Failed::Here(Failure::Silence(self.options.connect, answer)));
             }
         };
-        Err(
-            match (
-                self.untrusted(&pin, expected.as_ref()),
-                connecting.obstacle(),
-            ) {
-                (Some(error), _) => Failed::Everywhere(error),
-                (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
-                (None, None) if failure::is_handshake_failure(&error) => {
-                    Failed::Everywhere(self.no_common_group())
-                }
-                (None, None) => Failed::Here(Failure::Connection(error)),
-            },
-        )
+        Err(match (self.untrusted(&pin), connecting.obstacle()) {
+            (Some(error), _) => Failed::Everywhere(error),
+            (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
+            (None, None) if failure::is_handshake_failure(&error) => {
+                Failed::Everywhere(self.no_common_group())
+            }
+            (None, None) => Failed::Here(Failure::Connection(error)),
+        })
     }
 
     /// Why the certificate that the server has shown is not accepted.
-    fn untrusted(&self, pin: &tls::Pin, expected: Option<&Pins>) -> Option<Error> {
+    fn untrusted(&self, pin: &tls::Pin) -> Option<Error> {
         let (host, found) = (self.options.server.to_string(), pin.seen()?.key()?);
-        match expected.and_then(Pins::key) {
-            None => Some(Error::UnknownServer { host, found }),
-            Some(_) if expected.is_some_and(|pins| pins.contain(found)) => None,
-            Some(expected) => Some(Error::FingerprintMismatch {
-                host,
-                expected,
-                found,
-            }),
-        }
+        let Some(pins) = pin.expected() else {
+            return Some(Error::UnknownServer { host, found });
+        };
+        let expected = pins.key().filter(|_| !pins.contain(found))?;
+        Some(Error::FingerprintMismatch {
+            host,
+            expected,
+            found,
+        })
     }
 }
 

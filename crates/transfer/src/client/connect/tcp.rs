@@ -78,7 +78,7 @@ impl Dial<'_> {
         config.alpn_protocols.push(introduction);
         let name = ServerName::try_from(SERVER_NAME)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
-        let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected.as_ref()) {
+        let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin) {
             Some(error) => Failed::Everywhere(error),
             None => Failed::Here(Failure::TcpAnswer(text)),
         };
@@ -101,8 +101,8 @@ impl Dial<'_> {
                 failed(&pin, format!("{text}: {error}"))
             })?;
         let control = control.take(stream.get_ref().0).await;
-        let (crypto, pin) = tls::client_config(expected.clone(), self.options.groups)
-            .map_err(Failed::Everywhere)?;
+        let (crypto, pin) =
+            tls::client_config(expected, self.options.groups).map_err(Failed::Everywhere)?;
         let mut transport = self.transport.clone();
         over_tcp::adapt(&mut transport);
         let factory = Factory::uncontrolled();
