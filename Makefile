@@ -12,7 +12,7 @@ VENV := target/venv
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
 .PHONY: soak bench-connections world attacks commands check-dependencies
-.PHONY: python test-python test-python-library bench-python
+.PHONY: python test-python test-python-library check-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
 demo: build
@@ -64,6 +64,10 @@ test-python-library: $(VENV)/ready build
 
 PYTEST = cd crates/python && WHIMBREL=$(CURDIR)/$(WHIMBREL) RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0 \
   $(CURDIR)/$(VENV)/bin/pytest -q tests --nbmake notebooks
+
+## Whether the Python library compiles alone: built beside the command it gets features of it.
+check-python: | cargo
+	cargo check --locked -p whimbrel-python
 
 ## Steps per second of the environments.
 bench-python: python

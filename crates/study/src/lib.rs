@@ -72,6 +72,7 @@ pub mod path;
 pub mod path_rows;
 pub mod prediction;
 pub mod presets;
+#[cfg(feature = "real")]
 pub mod progress_lines;
 pub mod provenance;
 pub mod rank;
