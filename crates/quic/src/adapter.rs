@@ -303,7 +303,8 @@ impl Inner {
         // What the same acknowledgment covers was in flight, too: after an outage, which takes
         // acknowledgments, it may be half of a window.
         let acked = self.pending_ack.map_or(0, |p| p.ack.acked.get());
-        let in_flight = Bytes::new(self.packets.in_flight + lost.bytes + acked);
+        let flight = self.packets.in_flight + lost.bytes + acked;
+        let in_flight = self.packets.reducible(flight, self.controller.cwnd());
         let is_new = self.episodes.begins_with(lost_order);
         let mut response = None;
         if persistent && is_new {

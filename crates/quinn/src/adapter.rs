@@ -133,7 +133,8 @@ impl Inner {
         self.marked |= signal == Signal::Ecn;
         let acked = self.pending.map_or(0, |p| p.ack.acked.get());
         // quinn has taken what it declared lost off its own count, not off this one.
-        let in_flight = Bytes::new(self.packets.in_flight + acked);
+        let flight = self.packets.in_flight + acked;
+        let in_flight = self.packets.reducible(flight, self.controller.cwnd());
         self.packets.in_flight = self.packets.in_flight.saturating_sub(bytes);
         self.packets.rate.on_lost(Bytes::new(bytes));
         let next_order = self.packets.flight.next_order();

@@ -118,7 +118,8 @@ pub struct Loss {
     pub now: Time,
     /// Its signal.
     pub signal: Signal,
-    /// Bytes in flight just before the loss was deducted: FlightSize of RFC 5681.
+    /// Bytes in flight just before the loss was deducted: FlightSize of RFC 5681. Over QUIC at least
+    /// the window, if the sender used it (RFC 9002 appendix B.6).
     pub in_flight: Bytes,
     /// Bytes detected as lost so far.
     pub lost: Bytes,
@@ -148,7 +149,7 @@ impl Loss {
 pub struct Timeout {
     /// The time of the event.
     pub now: Time,
-    /// Bytes in flight just before: FlightSize of RFC 5681.
+    /// Bytes in flight just before, as in [`Loss::in_flight`].
     pub in_flight: Bytes,
     /// The same data has timed out before: RFC 5681 section 3.1 then leaves ssthresh unchanged.
     pub repeated: bool,

@@ -24,6 +24,8 @@ pub struct Packets {
     acked: u64,
     /// The newest packet of them: its order of transmission and when it was sent.
     newest: Option<(u64, Time)>,
+    /// The sender had no data to send when the last ACK frame arrived.
+    app_limited: bool,
 }
 
 /// An acknowledgment that the algorithm has not received yet, since the losses that it reveals go
@@ -80,6 +82,7 @@ impl Packets {
         cwnd: Bytes,
     ) -> Option<PendingAck> {
         self.in_flight = in_flight;
+        self.app_limited = app_limited;
         let acked = std::mem::take(&mut self.acked);
         let (newest, sent) = self.newest.take()?;
         // RFC 9002 section 5.1: a sample is taken only if the largest acknowledged packet is newly
@@ -116,6 +119,18 @@ impl Packets {
         Some(PendingAck { ack, newest })
     }
 
+    /// The bytes from which a reduction of the window `cwnd` is computed, if `flight` bytes were in
+    /// flight before the loss.
+    ///
+    /// RFC 9002 (appendix B.6) reduces the window, RFC 5681 (section 3.1) FlightSize, so that a
+    /// window that the sender did not use is not kept. A paced sender that uses its window often
+    /// has fewer bytes in flight when it detects a loss: then it is the window.
+    pub fn reducible(&self, flight: u64, cwnd: Bytes) -> Bytes {
+        let used = self.rounds.used(cwnd.get(), self.app_limited);
+        let least = if used { cwnd } else { Bytes::ZERO };
+        Bytes::new(flight).max(least)
+    }
+
     /// The newest packet acknowledged so far, by order of transmission.
     pub fn newest_acked(&self) -> Option<u64> {
         self.newest_acked
@@ -128,5 +143,45 @@ impl Packets {
         let next = self.flight.next_order();
         self.newest_acked = next.checked_sub(1).max(self.newest_acked);
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_units::Duration;
+
+    const SIZE: u64 = 1_000;
+
+    /// A path on which `sent` packets are in flight and the first two were acknowledged.
+    fn after_an_ack_of_two(sent: u64, cwnd: Bytes, app_limited: bool) -> Packets {
+        let mut packets = Packets::default();
+        for number in 0..sent {
+            packets.sent(Time::ZERO, SIZE, number);
+        }
+        let now = Time::ZERO + Duration::from_millis(20);
+        for number in 0..2 {
+            let packet = packets.flight.acknowledged(Time::ZERO, number);
+            packets.acked(now, Time::ZERO, SIZE, packet);
+        }
+        packets.end_of_acks(now, packets.in_flight, app_limited, cwnd);
+        packets
+    }
+
+    #[test]
+    fn a_used_window_is_what_a_loss_reduces_though_pacing_holds_packets_back() {
+        let cwnd = Bytes::new(10 * SIZE);
+        let reducible = |sent, app_limited| {
+            let packets = after_an_ack_of_two(sent, cwnd, app_limited);
+            packets.reducible(packets.in_flight, cwnd)
+        };
+        assert_eq!(reducible(9, false), cwnd, "seven packets are in flight");
+        assert_eq!(reducible(9, true), Bytes::new(7 * SIZE), "no data to send");
+        assert_eq!(
+            reducible(4, false),
+            Bytes::new(2 * SIZE),
+            "an unused window"
+        );
+        assert_eq!(reducible(14, false), Bytes::new(12 * SIZE));
     }
 }
