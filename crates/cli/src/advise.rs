@@ -23,7 +23,8 @@ use whimbrel_watch::Bar;
 /// what to use, what it gains over CUBIC, what it does to neighbours, and what can run it today.
 ///
 /// With HOST, where `whimbrel serve` runs, the path is measured first: data that the server
-/// discards is sent for some seconds, on long or lossless paths for up to 40. What flags say of the path counts more than what is measured.
+/// discards is sent for some seconds, on long or lossless paths for up to 40. What flags say of the
+/// path counts more than what is measured.
 #[derive(clap::Args)]
 #[command(
     mut_arg("rate", |rate| rate.required_unless_present_any(["rate_trace", "host"])),
@@ -42,7 +43,8 @@ The advice has the highest score: that of class A of `whimbrel rank`, alone on
 the path, times what the neighbours keep (at most 1), times the share that it
 takes beside them over half of a fair share (at most 1). Algorithms that leave a
 CUBIC flow less than a quarter of its share on an ordinary path are excluded.
-Of scores within 0.03 of the highest, the shortest queue decides.
+Of scores within 0.03 of the highest, or as near as other seeds might bring
+them, the shortest queue decides.
 
 A measurement sends with bbr until the rate no longer rises, then for ten round
 trips at the full rate, lets the queue drain, and then sends at 80 % of that
@@ -53,9 +55,9 @@ advice. In parentheses are 95 % intervals. The server may refuse a measurement
 
 --json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, each with its
 interval (rate_interval_bps ...: [low, high], null for an open end),
-queue_is_full, seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm,
-score, goodput_bps, queue_ms, lost, share, neighbours_keep, file_seconds (null
-without --size), carriers}]}."
+queue_is_full, late_ms, seconds, bytes} (null without HOST), use, score,
+sentences, table: [{algorithm, score, goodput_bps, queue_ms, lost, share,
+neighbours_keep, file_seconds (null without --size), carriers}]}."
 )]
 pub struct AdviseArgs {
     /// A server of `whimbrel serve`, to which the path is measured: `HOST[:PORT]`
@@ -100,6 +102,9 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let probed = probed.as_ref();
+    if let Some(warning) = probed.and_then(PathMeasurement::warning) {
+        anstream::eprintln!("{}", fill(&format!("warning: {warning}"), " "));
+    }
     let mut path = args.path.path();
     path.only_one("there is one path; write one value")?;
     // What flags say counts more than what was measured.

@@ -25,7 +25,7 @@ const ROUND_TRIPS: f64 = 60.0;
 const CONTENDERS: usize = 16;
 /// Algorithms in the second round, besides the usual one, and seeds there.
 const FINALISTS: usize = 6;
-const SEEDS: u32 = 3;
+const SEEDS: u32 = 5;
 /// Of the second round beside neighbours: the standard error of what these keep, and packets that
 /// all runs may deliver for it (some 5 s of CPU time).
 const KEPT_ERROR: f64 = 0.03;
@@ -34,8 +34,12 @@ const MOST_PACKETS: u64 = 20_000_000;
 pub const SHOWN: usize = 5;
 /// Bits of a full packet.
 const PACKET: f64 = 12_000.0;
-/// Scores that differ by at most this much are alike: other seeds might change their order.
-pub const TIE: f64 = 0.03;
+/// Scores that differ by at most this much are alike: a path that is measured a little differently
+/// might change their order.
+const TIE: f64 = 0.03;
+/// Other seeds might change the order of scores whose intervals overlap. Beyond this difference an
+/// interval says that the runs were few, not that the algorithms are alike.
+const WIDEST_TIE: f64 = 0.1;
 /// Of a larger file this many bytes are simulated.
 const LARGEST: u64 = 256 << 20;
 
@@ -60,6 +64,8 @@ pub struct Candidate {
     pub name: String,
     /// Alone on the path, from 0 to 1.
     pub alone: f64,
+    /// Half of the 95 % interval of that over the seeds; 0 if there was one seed.
+    pub error: f64,
     /// Data delivered, bit/s.
     pub goodput: f64,
     /// What an ideal sender delivers, bit/s.
@@ -136,9 +142,15 @@ pub(crate) fn prefer_short_queues(sorted: &mut [Candidate]) {
 
 /// How many of the first candidates have the highest score, or one that is as good.
 pub fn tied(candidates: &[Candidate]) -> usize {
-    let scores = candidates.iter().map(Candidate::score);
-    let best = scores.clone().fold(0.0, f64::max);
-    scores.take_while(|score| *score >= best - TIE).count()
+    let by_score = |a: &&Candidate, b: &&Candidate| a.score().total_cmp(&b.score());
+    let Some(best) = candidates.iter().max_by(by_score) else {
+        return 0;
+    };
+    let is_tied = |one: &&Candidate| {
+        let interval = best.error.hypot(one.error).clamp(TIE, WIDEST_TIE);
+        best.score() - one.score() <= interval
+    };
+    candidates.iter().take_while(is_tied).count()
 }
 
 fn usual() -> Result<Spec, Error> {
@@ -250,6 +262,7 @@ impl<'a> Advisor<'a> {
         let candidate = |cell: &whimbrel_rank::Cell| Candidate {
             name: cell.controller.clone(),
             alone: cell.interval().mean,
+            error: cell.interval().half_width.unwrap_or(0.0),
             goodput: cell.mean.rate,
             ideal: cell.mean.rate / cell.mean.efficiency.max(1e-9),
             queue: cell.mean.delay * point.rtt.as_secs_f64(),

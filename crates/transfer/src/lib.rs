@@ -50,10 +50,10 @@ pub use blocks::CHUNK;
 pub use client::{
     BurstSummary, ClientOptions, DeleteOptions, Direction, Filter, GetOptions, GetReport,
     IntervalSample, ListOptions, Listing, MeasureOptions, MeasureReport, Measurement, Outcome,
-    PathSummary, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage, Progress,
-    RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader, Summary,
-    TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via, fingerprint_of, get, list,
-    measure, probe, remove, send, send_tree, transfer,
+    PROBE_SAMPLING, PathSummary, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage,
+    Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader,
+    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via, fingerprint_of, get,
+    list, measure, probe, remove, send, send_tree, transfer,
 };
 pub use code::{Code, FetchOptions, Fetched, OfferOptions, fetch, offer};
 pub use connection::key_exchange::KeyExchange;

@@ -4,7 +4,7 @@ mod table;
 
 pub use table::table;
 
-use crate::advise::{Candidate, Request, TIE, USUAL, tied};
+use crate::advise::{Candidate, Request, USUAL, tied};
 use crate::transport::carriers;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ fn ties(measured: &[Candidate]) -> Option<String> {
     let names: Vec<String> = others.iter().map(named).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "As good by their scores, which differ by at most {TIE}, but with longer queues: {}.",
+            "As good within what other runs might change, but with longer queues: {}.",
             names.join(", ")
         )
     })
@@ -178,9 +178,10 @@ mod tests {
 
     #[test]
     fn of_equal_scores_the_shortest_queue_is_the_advice() {
-        let one = |name: &str, alone, queue| Candidate {
+        let one = |name: &str, alone, queue, error| Candidate {
             name: name.to_owned(),
             alone,
+            error,
             goodput: 1e6,
             ideal: 2e6,
             queue,
@@ -192,9 +193,9 @@ mod tests {
             takes: None,
         };
         let mut all = [
-            one("bbr", 0.66, 0.3),
-            one("copa", 0.65, 0.01),
-            one("vegas", 0.6, 0.0),
+            one("bbr", 0.66, 0.3, 0.0),
+            one("copa", 0.65, 0.01, 0.0),
+            one("vegas", 0.6, 0.0, 0.0),
         ];
         crate::advise::prefer_short_queues(&mut all);
         assert_eq!(
@@ -205,6 +206,18 @@ mod tests {
         assert!(text.contains("longer queues: bbr (300 ms)."), "{text}");
         assert_eq!(ties(&all[..1]), None);
         assert_eq!(ties(&[]), None);
+
+        // Their intervals overlap; the third is worse whatever its interval is.
+        let mut all = [
+            one("bbr", 0.66, 0.3, 0.04),
+            one("copa", 0.6, 0.01, 0.05),
+            one("vegas", 0.5, 0.0, 0.4),
+        ];
+        crate::advise::prefer_short_queues(&mut all);
+        assert_eq!(
+            all.each_ref().map(|one| &*one.name),
+            ["copa", "bbr", "vegas"]
+        );
     }
 
     #[test]

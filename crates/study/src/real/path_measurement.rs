@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use whimbrel_net::Queue;
 use whimbrel_sim::scenario::Written;
 use whimbrel_sim::scenario::document::Value as Source;
-use whimbrel_transfer::{ProbeReport, ProbeSample, ProbeStage};
+use whimbrel_transfer::{PROBE_SAMPLING, ProbeReport, ProbeSample, ProbeStage};
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// Standard errors to either side of a mean: 95 % of a normal distribution.
@@ -23,6 +23,9 @@ const NOISE: f64 = 0.002;
 const FULL: f64 = 3.0;
 /// Queues above this part of the longest one stood at the end of the buffer.
 const TOP: f64 = 0.9;
+/// The machine was busy if one sample of twenty came later than this many seconds, and than this
+/// part of the RTT.
+const LATE: (f64, f64) = (0.005, 0.05);
 
 /// A quantity, and the interval in which it is with a probability of about 95 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +57,9 @@ pub struct PathMeasurement {
     pub queue_bdp: Estimate,
     /// Whether that was the whole buffer, by the packets lost then.
     pub is_full: bool,
+    /// One sample of twenty came later than this, seconds: how long this machine let the probe wait
+    /// for a processor.
+    pub late: f64,
     /// How long the probe took.
     pub seconds: f64,
     /// What it sent.
@@ -133,6 +139,7 @@ impl PathMeasurement {
                 },
             },
             is_full,
+            late: late(&report.samples),
             seconds,
             bytes: report.bytes,
         })
@@ -210,6 +217,19 @@ impl PathMeasurement {
         )
     }
 
+    /// What the measurement may have of this machine instead of the path, if it was busy.
+    pub fn warning(&self) -> Option<String> {
+        let (seconds, part) = LATE;
+        let is_busy = self.late > f64::max(seconds, part * self.rtt.value);
+        is_busy.then(|| {
+            format!(
+                "This machine was busy: one sample of twenty came {:.0} ms late or later, so rate \
+                 and delays may be its own. Measure again when it has less to do.",
+                self.late * 1e3
+            )
+        })
+    }
+
     /// The path in base units. An open end of an interval is null.
     pub fn as_json(&self) -> Value {
         let ms = |estimate: &Estimate| Estimate {
@@ -228,6 +248,7 @@ impl PathMeasurement {
             "queue_bdp": self.queue_bdp.value,
             "queue_interval_bdp": self.queue_bdp.json(),
             "queue_is_full": self.is_full,
+            "late_ms": self.late * 1e3,
             "seconds": self.seconds,
             "bytes": self.bytes,
         })
@@ -249,11 +270,27 @@ fn mean_rate(rates: &[f64], mtu: u16, loss: f64) -> Estimate {
     }
 }
 
+/// How late one sample of twenty came, or later: the next one is due an interval after it.
+fn late(samples: &[ProbeSample]) -> f64 {
+    let gaps = samples.windows(2).filter_map(|pair| match pair {
+        [before, now] => Some(now.at - before.at),
+        _ => None,
+    });
+    let interval = PROBE_SAMPLING.as_secs_f64();
+    (quantile(gaps, 0.95) - interval).max(0.0)
+}
+
 /// The median; 0 without values.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// A quantile; 0 without values.
+fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    let place = (part * values.len() as f64) as usize;
+    values.get(place).copied().unwrap_or(0.0)
 }
 
 /// Packets lost of those sent.
@@ -392,6 +429,26 @@ mod tests {
             assert!(sentence.contains(part), "{sentence}");
         }
         assert!(loopback.as_json()["queue_interval_bdp"][1].is_null());
+    }
+
+    #[test]
+    fn a_busy_machine_is_named() {
+        let path = |late: f64| {
+            let mut report = report();
+            // Each tenth sample is late, and those after it by as much.
+            let mut shift = 0.0;
+            for (i, sample) in report.samples.iter_mut().enumerate() {
+                shift += if i % 10 == 9 { late } else { 0.0 };
+                sample.at += shift;
+            }
+            PathMeasurement::of("host", &report).expect("long enough")
+        };
+        assert_eq!(path(0.0).warning(), None);
+        assert_eq!(path(0.004).warning(), None);
+        let busy = path(0.02);
+        assert!((busy.late - 0.02).abs() < 1e-9, "{busy:?}");
+        let warning = busy.warning().expect("busy");
+        assert!(warning.contains("20 ms late or later"), "{warning}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use mirror::DeleteOptions;
 pub use options::{ClientOptions, Measurement};
 pub use paths::PathSummary;
 pub use pipe::PipeClient;
-pub use probe::{ProbeReport, ProbeSample, ProbeStage, probe};
+pub use probe::{PROBE_SAMPLING, ProbeReport, ProbeSample, ProbeStage, probe};
 pub use retry::Retry;
 pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use update::{Outcome, Progress, Update};

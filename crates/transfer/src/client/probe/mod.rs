@@ -25,8 +25,8 @@ use whimbrel_units::{Bytes, Duration as Span};
 
 /// The algorithm that finds the rate, and the name of its phase in which it has found it.
 const CONTROLLER: (&str, &str) = ("bbr", "probe bandwidth");
-/// Time between samples.
-const SAMPLING: Duration = Duration::from_millis(10);
+/// Time between samples. A sample that comes late delays those after it.
+pub const PROBE_SAMPLING: Duration = Duration::from_millis(10);
 /// Time for the server's last answer after the time of the probe: what is in flight must arrive.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -111,7 +111,7 @@ async fn measure(
     let fed = AtomicU64::new(0);
     let sending = discarded(client, watched, most, &fed);
     let mut work = Box::pin(timeout(time + GRACE, sending));
-    let mut ticks = interval(SAMPLING);
+    let mut ticks = interval(PROBE_SAMPLING);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut samples = Vec::new();
     loop {
