@@ -50,6 +50,7 @@ const FAULTY: &[&str] = &[
     "quiche:cubic",
     "quiche:reno",
     "quinn:bbr",
+    "s2n:cubic",
     "smoltcp",
     "tquic:bbr3",
 ];

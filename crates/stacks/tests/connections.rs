@@ -1,7 +1,7 @@
 //! Whole connections of the stacks of this build on one path, in virtual time.
 
 use std::path::Path;
-#[cfg(all(feature = "quinn", feature = "older"))]
+#[cfg(any(feature = "s2n", all(feature = "quinn", feature = "older")))]
 use whimbrel_rank::Version;
 use whimbrel_rank::{Library, MatrixPoint};
 use whimbrel_stacks::application::Application;
@@ -62,6 +62,16 @@ fn delayed(rate: &str, delay: &str, queue: &str, loss: &str, duration: &str) -> 
     std::fs::write(file, text).expect("a file");
     let library = Library::folder(folder.path()).expect("a point");
     library.points.first().expect("one").clone()
+}
+
+/// The point of the matrix with this name.
+#[cfg(any(feature = "s2n", all(feature = "quinn", feature = "older")))]
+fn point_of_the_matrix(id: &str) -> MatrixPoint {
+    let library = Library::matrix(Version::Two).expect("the matrix");
+    let mut points = library.points.into_iter();
+    points
+        .find(|point| point.id == id)
+        .expect("a point of this name")
 }
 
 /// All senders of a family or of a stack, with two seeds.
@@ -199,9 +209,7 @@ fn the_window_of_quiche_grows_between_pauses_since_its_mend() {
 #[cfg(all(feature = "quinn", feature = "older"))]
 #[test]
 fn the_bandwidth_of_bbr_before_noqs_bbr3_never_falls() {
-    let library = Library::matrix(Version::Two).expect("the matrix");
-    let falls = library.points.iter().find(|point| point.id == "c14");
-    let falls = falls.expect("a point where the rate falls to a tenth");
+    let falls = &point_of_the_matrix("c14");
     for (sender, floods) in [
         ("quinn:bbr", true),
         ("noq-0.17:bbr", true),
@@ -368,5 +376,18 @@ fn quiche_sends_a_window_at_once_and_others_pace() {
 fn the_window_of_tquics_bbr3_falls_without_losses() {
     for run in runs(&path("0 %"), "tquic:bbr3", 2) {
         assert!(run.efficiency < 0.7 && run.packets_lost < 100, "{run:?}");
+    }
+}
+
+/// s2n-quic-core reduces the window for each packet of a batch that is persistent congestion, so the
+/// slow start threshold falls to its minimum. b01 has fades of 2 s.
+#[cfg(feature = "s2n")]
+#[test]
+fn cubic_of_s2n_does_not_start_slowly_after_persistent_congestion() {
+    let fades = point_of_the_matrix("b01");
+    for (sender, is_slow) in [("s2n:cubic", true), ("noq:cubic", false)] {
+        for run in runs(&fades, sender, 2) {
+            assert_eq!(run.efficiency < 0.65, is_slow, "{run:?}");
+        }
     }
 }
