@@ -81,7 +81,8 @@ const STDIN: &str = "-";
   paths                  one for each interface of --via, otherwise one: [{via,
                          sent_bytes, received_bytes, lost_packets, rtt_ms, state}];
                          bytes are those of UDP datagrams, via is null if the
-                         system chose it, state is open, silent, opening or closed
+                         system chose it, state is open, \"standing by\" for a path
+                         with the same bottleneck, silent, opening or closed
   path                   after a lossy transfer what it saw: {lost, random_loss
                          (while the queue was short, without bursts), bursts,
                          min_rtt_ms, max_rtt_ms, rate_bps, full, faster: {controller, times} by a

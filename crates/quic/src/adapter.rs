@@ -29,6 +29,7 @@ use crate::control::Control;
 use crate::feedback::SMALL;
 use crate::lane::News;
 use crate::monitor::PathMonitor;
+use crate::siblings::Place;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
@@ -87,6 +88,8 @@ struct Inner {
     now: Time,
     /// Makes a controller for another path.
     renew: Option<Renew>,
+    /// Its place among the paths of a connection that may have several.
+    place: Option<Place>,
 }
 
 /// Makes the controller of a path of `mtu` bytes.
@@ -140,6 +143,7 @@ impl Adapter {
             episodes: LossEpisodes::new(false),
             now: Time::ZERO,
             renew,
+            place: None,
         };
         let EpisodeCounts { verdicts, .. } =
             EpisodeCounts::new(inner.controller.classifies_losses());
@@ -149,6 +153,12 @@ impl Adapter {
             initial_window: setup.initial_window.get(),
             inner: Mutex::new(inner),
         }
+    }
+
+    /// The same on one of several paths.
+    pub(crate) fn among(mut self, place: Option<Place>) -> Self {
+        self.get_mut().place = place;
+        self
     }
 
     /// A packet of `bytes` bytes with the packet number `number`, sent at `sent`, was acknowledged.
@@ -241,6 +251,9 @@ impl Inner {
             if let (Some(newest), Some(sent)) = (&mut ack.newest, arrived.sent) {
                 newest.sent = sent;
             }
+        }
+        if let Some(place) = &mut self.place {
+            place.exchange(&mut *self.controller, &ack);
         }
         self.controller.on_ack(&ack);
         self.observer.on_ack(&ack);
@@ -376,6 +389,7 @@ impl Inner {
     fn news(&self, in_flight: u64) -> News {
         News {
             in_flight,
+            rtt: self.packets.rtt.latest(),
             min_rtt: self.packets.rtt.min(),
             srtt: self.packets.rtt.smoothed(),
             rttvar: self.packets.rtt.variation(),

@@ -9,6 +9,7 @@ use crate::bursts::BurstFlow;
 use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use crate::lane::{Lane, News};
+use crate::siblings::{Place, Siblings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -119,6 +120,7 @@ struct Common {
     on: AtomicBool,
     built: AtomicU64,
     utc: OnceLock<(Instant, Duration)>,
+    siblings: Siblings,
 }
 
 impl Several {
@@ -131,6 +133,11 @@ impl Several {
     /// The peers agreed on several paths.
     pub fn switch_on(&self) {
         self.0.on.store(true, Ordering::Relaxed);
+    }
+
+    /// The place of one more path.
+    pub fn join(&self) -> Place {
+        self.0.siblings.join()
     }
 
     /// noq builds a controller: a path was opened, or has moved.

@@ -241,7 +241,7 @@ impl ControllerFactory for ConnectionFactory {
             factory.controller(&factory.setup(mtu, utc))
         }));
         let adapter = Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
-        Box::new(adapter)
+        Box::new(adapter.among(Some(self.several.join())))
     }
 }
 

@@ -7,7 +7,8 @@
 
 use std::time::Instant;
 use whimbrel_cc::path_scheduler::PathView;
-use whimbrel_units::{Bytes, Duration, Rate};
+use whimbrel_cc::shared_bottleneck::PathSample;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Bytes of a full packet that are not the application's: QUIC's header and tag, and the header of
 /// a STREAM frame.
@@ -34,6 +35,8 @@ pub(crate) struct Lane {
     pub in_flight: u64,
     /// What the path carries.
     pub view: PathView,
+    /// The lowest RTT sample since [`Paths`](crate::endpoint) last looked, and when it was taken.
+    sample: Option<(Instant, PathSample)>,
     /// Bytes of the application sent, those of them declared lost, and those in flight, as far as
     /// sizes tell.
     pub data_sent: u64,
@@ -46,7 +49,8 @@ pub(crate) struct Lane {
 pub(crate) struct News {
     /// Bytes in flight.
     pub in_flight: u64,
-    /// Minimum and smoothed RTT, and its variation.
+    /// The newest RTT sample, the minimum of all, smoothed RTT and its variation.
+    pub rtt: Duration,
     pub min_rtt: Duration,
     pub srtt: Duration,
     pub rttvar: Duration,
@@ -90,11 +94,33 @@ impl Lane {
             rttvar: news.rttvar,
             rate: news.pacing_rate.map_or(rate, |paced| paced.min(rate)),
         };
+        let lowest = self.sample.as_ref().map(|(_, sample)| sample.rtt);
+        if !news.rtt.is_zero() && lowest.is_none_or(|lowest| news.rtt <= lowest) {
+            let sample = PathSample {
+                at: Time::ZERO,
+                rtt: news.rtt,
+                min_rtt: news.min_rtt,
+                cwnd: Bytes::new(news.cwnd),
+                rate: self.view.rate,
+            };
+            self.sample = Some((now, sample));
+        }
+    }
+
+    /// The lowest RTT sample since the last call, by a clock that shows zero at `origin`.
+    pub fn take_sample(&mut self, origin: Instant) -> Option<PathSample> {
+        let (at, sample) = self.sample.take()?;
+        let since = at.saturating_duration_since(origin);
+        Some(PathSample {
+            at: Time::ZERO + since.into(),
+            ..sample
+        })
     }
 
     /// A packet was declared lost.
     pub fn on_lost(&mut self, bytes: u64) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.unanswered = self.unanswered.filter(|_| self.in_flight > 0);
         self.data_lost += payload(bytes);
         self.data_in_flight = self.data_in_flight.saturating_sub(payload(bytes));
     }

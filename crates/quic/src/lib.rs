@@ -36,6 +36,7 @@ mod monitor;
 mod packet_log;
 mod prompt_acks;
 mod reordering;
+mod siblings;
 #[cfg(test)]
 mod tests;
 mod uncontrolled;

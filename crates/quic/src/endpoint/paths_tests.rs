@@ -389,6 +389,78 @@ fn conditions(connection: &Connection) -> Vec<PathCondition> {
 }
 
 #[test]
+fn of_two_paths_over_one_bottleneck_one_carries_the_data_until_it_is_cut() {
+    // whimbrel alone keeps too short a queue to be noticed.
+    for controller in ["cubic", "newreno"] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 11, controller);
+        network.share_bottleneck(true);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 60_000_000);
+        network.run_until(begun + seconds(12));
+        let found = conditions(&client);
+        let stands_by = |condition: &PathCondition| *condition == PathCondition::StandingBy;
+        let carrier = found.iter().position(|condition| !stands_by(condition));
+        let carrier = carrier.expect("one carries");
+        assert!(found.iter().any(stands_by), "{controller}: {found:?}");
+        let before = network.arrived_over(1 - carrier)[0];
+        network.run_until(begun + seconds(15));
+        let more = network.arrived_over(1 - carrier)[0] - before;
+        assert!(more < 50_000, "{controller}: {more} bytes beside 7 MB");
+        network.cut(carrier, true);
+        let cut = network.now();
+        assert!(
+            network.run_tasks(begun + seconds(60)),
+            "{:?}",
+            client.paths()
+        );
+        assert_eq!(arrivals.bytes(), 60_000_000);
+        let stall = arrivals.longest_stall(cut);
+        assert!(
+            stall <= Duration::from_millis(320),
+            "{controller}: {stall:?}"
+        );
+    }
+}
+
+#[test]
+fn equal_links_that_fill_alike_both_carry() {
+    for controller in ["cubic", "whimbrel?clock=false"] {
+        let link = path(20, 40);
+        let (mut network, client, server) = connect(&[link.clone(), link], 12, controller);
+        let begun = network.now();
+        let arrivals = transfer(&mut network, &client, &server, 100_000_000);
+        for second in 1..20 {
+            network.run_until(begun + seconds(second));
+            let found = conditions(&client);
+            assert_eq!(found, [PathCondition::Open; 2], "{controller}, {second} s");
+        }
+        assert!(network.run_tasks(begun + seconds(60)));
+        assert_eq!(arrivals.bytes(), 100_000_000);
+        // 20 Mbit/s each, less headers of 5 %.
+        let took = arrivals.last().since(begun).as_secs_f64();
+        assert!(took < 21.5, "{controller}: {took} s");
+    }
+}
+
+#[test]
+fn lia_is_coupled_over_several_paths() {
+    // The links lose so much that nothing else limits the window: two paths of NewReno carry twice
+    // what one does, two of LIA as much as one, once slow start is over.
+    let mut lossy = path(100, 40);
+    lossy.forth.loss.random = whimbrel_units::Probability::new(0.003).expect("below 1");
+    let links = [lossy.clone(), lossy];
+    let takes = |controller| -> f64 {
+        let seeds = 13..16;
+        seeds
+            .map(|seed| takes(&links, controller, 20_000_000, seed))
+            .sum()
+    };
+    let (newreno, lia) = (takes("newreno"), takes("lia"));
+    assert!(lia > 1.3 * newreno, "{lia} s, {newreno} s with newreno");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_transfer() {
     // With the clock, drains follow the time of day.
     let spec = "whimbrel?clock=false";

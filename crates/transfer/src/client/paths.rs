@@ -20,7 +20,7 @@ pub struct PathSummary {
     pub lost_packets: u64,
     /// Smoothed round-trip time, milliseconds; 0 before the first sample.
     pub rtt_ms: f64,
-    /// How it is: `opening`, `open`, `silent` or `closed`.
+    /// How it is: `opening`, `open`, `standing by`, `silent` or `closed`.
     pub state: &'static str,
 }
 
@@ -72,6 +72,7 @@ impl PathSummary {
         self.state = match path.condition {
             PathCondition::Opening => "opening",
             PathCondition::Open => "open",
+            PathCondition::StandingBy => "standing by",
             PathCondition::Silent => "silent",
             PathCondition::Closed => "closed",
         };

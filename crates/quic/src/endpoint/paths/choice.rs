@@ -105,7 +105,7 @@ impl Paths {
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let views: Vec<PathView> = self.open.iter().map(super::Path::view).collect();
-        let mut order = self.usable();
+        let mut order = self.usable(now);
         Scheduler::order(&mut order, |index| views[index]);
         let mut full: Vec<PathView> = Vec::new();
         for index in order {
@@ -141,16 +141,18 @@ impl Paths {
     }
 
     /// The paths over which data may leave. If all have fallen silent, all: one may be back.
-    fn usable(&self) -> Vec<usize> {
+    fn usable(&self, now: Instant) -> Vec<usize> {
         let indices = |usable: &dyn Fn(&super::Path) -> bool| -> Vec<usize> {
             (0..self.open.len())
                 .filter(|index| usable(&self.open[*index]))
                 .collect()
         };
-        let usable = indices(&super::Path::is_usable);
+        let mut usable = indices(&super::Path::is_usable);
         if usable.is_empty() {
             return indices(&|path| path.established);
         }
+        let number = |index: usize| self.open[index].number;
+        self.shared.keep(self.time(now), &mut usable, number);
         usable
     }
 

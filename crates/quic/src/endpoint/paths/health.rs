@@ -88,13 +88,21 @@ impl Path {
     /// flight. That it is not silent yet says nothing: if the path that carries all acknowledgments
     /// dies, all fall silent at the same time.
     fn lives(&self, now: Instant) -> bool {
-        let (heard, unanswered) = {
-            let lane = &self.control.lock().lane;
-            (lane.heard, lane.unanswered)
-        };
+        let idle = self.control.lock().lane.unanswered.is_none();
+        self.is_usable() && (idle || self.has_just_spoken(now))
+    }
+
+    /// Something has just come back over it.
+    fn has_just_spoken(&self, now: Instant) -> bool {
         let recent = RECENT.max(self.srtt() / 4);
-        let proof = heard.max(self.arrived).is_some_and(|at| now < at + recent);
-        self.is_usable() && (proof || unanswered.is_none())
+        let heard = self.control.lock().lane.heard;
+        heard.max(self.arrived).is_some_and(|at| now < at + recent)
+    }
+
+    /// Something came back over it after `since`.
+    fn has_spoken_since(&self, since: Instant) -> bool {
+        let heard = self.control.lock().lane.heard;
+        heard.max(self.arrived).is_some_and(|at| at > since)
     }
 
     /// A packet of the path was acknowledged after `since`.
@@ -172,6 +180,7 @@ impl Paths {
                     };
                     path.probe(now, proto);
                     self.voice.on_change();
+                    self.ask_idle_paths(proto);
                 }
             }
             Health::Silent { since, .. } if path.is_back(since) => {
@@ -182,6 +191,15 @@ impl Paths {
             }
             Health::Silent { next, .. } if next <= now => path.probe(now, proto),
             Health::Silent { .. } => {}
+        }
+    }
+
+    /// A path has fallen silent: do those live on which nothing is in flight?
+    fn ask_idle_paths(&self, proto: &mut Connection) {
+        for path in self.open.iter().filter(|path| path.is_usable()) {
+            if path.control.lock().lane.unanswered.is_none() {
+                proto.ping_path(path.id).ok();
+            }
         }
     }
 
@@ -196,7 +214,16 @@ impl Paths {
     /// reports in flight, and nobody waits for them.
     fn is_hopeless(&self, now: Instant, index: usize, is_dry: bool, by_data: bool) -> bool {
         let path = &self.open[index];
-        if !path.established || !self.another_lives(now, index) {
+        // If this one is silent, that another path is idle is no proof that it lives:
+        // acknowledgments of this one may be what it swallows.
+        let is_proven = |other: &Path| match path.health {
+            Health::Silent { since, .. } => {
+                other.has_spoken_since(path.control.lock().lane.unanswered.unwrap_or(since))
+            }
+            Health::Good => other.lives(now),
+        };
+        let mut others = self.open.iter().filter(|other| other.id != path.id);
+        if !path.established || !others.any(|other| other.is_usable() && is_proven(other)) {
             return false;
         }
         let has_data = by_data && path.control.lock().lane.data_in_flight > 0;

@@ -33,6 +33,8 @@ use noq_proto::{Connection, PathAbandonReason, PathEvent, PathId, PathStats, Pat
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use whimbrel_cc::path_scheduler::{PathView, Scheduler};
+use whimbrel_cc::shared_bottleneck::SharedBottleneck;
+use whimbrel_units::Time;
 
 /// A peer may close so many paths at once, and one more each second. noq keeps a closed path for
 /// seconds.
@@ -71,6 +73,8 @@ pub enum PathCondition {
     Opening,
     /// It carries data.
     Open,
+    /// It shares the bottleneck of another path, which carries the data.
+    StandingBy,
     /// Nothing comes back: data leaves over other paths, and this one is probed.
     Silent,
     /// It is closed.
@@ -87,6 +91,11 @@ pub(super) struct Paths {
     /// Paths that are closed; noq still has some of them.
     former: Vec<Former>,
     scheduler: Scheduler,
+    /// Which paths share a bottleneck, with a clock that shows zero at `origin`.
+    shared: SharedBottleneck,
+    origin: Instant,
+    /// When [`Self::attend`] was last called.
+    attended: Option<Instant>,
     backlog: choice::Backlog,
     /// The application sends data, and does not only answer.
     is_sender: bool,
@@ -220,6 +229,9 @@ impl Paths {
             open: vec![first],
             former: Vec::new(),
             scheduler: Scheduler::default(),
+            shared: SharedBottleneck::default(),
+            origin: now,
+            attended: None,
             backlog: choice::Backlog::default(),
             is_sender: false,
             busy: None,
@@ -291,6 +303,7 @@ impl Paths {
             return;
         };
         let path = self.open.remove(index);
+        self.shared.forget(path.number);
         self.voice.on_change();
         let mut report = path.report(proto.path_stats(id));
         report.condition = PathCondition::Closed;
@@ -329,6 +342,7 @@ impl Paths {
 
     /// Does what is due: finds new paths, opens those of new links, notices silence.
     pub fn attend(&mut self, now: Instant, proto: &mut Connection, links: &[Link]) {
+        self.attended = Some(now);
         self.look_up(proto);
         self.date_writes(now);
         self.compare_directions(proto);
@@ -337,14 +351,44 @@ impl Paths {
         }
         self.watch_health(now, proto);
         self.set_status(now, proto);
+        self.compare_queues(now);
+    }
+
+    /// Finds out which paths share a bottleneck.
+    fn compare_queues(&mut self, now: Instant) {
+        for path in &self.open {
+            let sample = path.control.lock().lane.take_sample(self.origin);
+            if let Some(sample) = sample {
+                self.shared.on_sample(path.number, &sample);
+            }
+        }
+        let waiting = self.busy.is_some() && self.dry_since.is_none();
+        self.shared.advance(self.time(now), waiting);
+    }
+
+    fn time(&self, now: Instant) -> Time {
+        Time::ZERO + now.saturating_duration_since(self.origin).into()
+    }
+
+    /// When a path that pauses may send again.
+    fn next_pause(&self, now: Instant) -> Option<Instant> {
+        let until = self.shared.deadline(self.time(now))?;
+        let until = self.origin + Duration::from(until.since(Time::ZERO));
+        (until > now).then_some(until)
     }
 
     /// When [`Self::attend`] must be called.
     pub fn deadline(&self) -> Option<Instant> {
-        [self.next_health(), self.next_status(), self.links.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        let pause = self.attended.and_then(|attended| self.next_pause(attended));
+        [
+            self.next_health(),
+            self.next_status(),
+            self.links.next(),
+            pause,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Finds the controllers of paths that the peer opened, or that have moved.
@@ -391,7 +435,14 @@ impl Paths {
             .open
             .iter()
             .map(|path| (path, proto.path_stats(path.id)));
-        reports.extend(open.map(|(path, stats)| path.report(stats)));
+        reports.extend(open.map(|(path, stats)| {
+            let mut report = path.report(stats);
+            let stands_by = self.shared.carrier(path.number).is_some();
+            if stands_by && report.condition == PathCondition::Open {
+                report.condition = PathCondition::StandingBy;
+            }
+            report
+        }));
         reports
     }
 }

@@ -189,6 +189,8 @@ struct MoreLink {
     address: SocketAddr,
     forth: Link,
     back: Link,
+    /// Its datagrams pass the queues of the first link instead.
+    is_common: bool,
     /// It leads to this server instead, which has given so many answers.
     elsewhere: Option<noq_proto::Endpoint>,
     answers: u32,
@@ -301,12 +303,20 @@ impl Network {
             address: SocketAddr::from(([10, 1, number, 1], 4433)),
             forth: Link::new(&path.forth, 2 * seed + 1000 * u64::from(number)),
             back: Link::new(&path.back, 2 * seed + 1000 * u64::from(number) + 1),
+            is_common: false,
             elsewhere: None,
             answers: 0,
             arrived: [0; 2],
         });
         self.cut.push(false);
         self.links_changed(&vec![true; self.more.len() + 1]);
+    }
+
+    /// All links of the client lead through the queues of the first one, or no more.
+    pub fn share_bottleneck(&mut self, common: bool) {
+        for link in &mut self.more {
+            link.is_common = common;
+        }
     }
 
     /// From now on a link of the client leads to another server behind the same address, with this
@@ -689,6 +699,8 @@ impl Network {
             }
         };
         let (source, link) = match more.and_then(|index| self.more.get_mut(index)) {
+            Some(more) if more.is_common && from == 0 => (more.address, &mut end.link),
+            Some(more) if more.is_common => (end.address, &mut end.link),
             Some(more) if from == 0 => (more.address, &mut more.forth),
             Some(more) => (end.address, &mut more.back),
             None => (end.address, &mut end.link),
