@@ -468,7 +468,7 @@ impl congestion::Controller for Adapter {
     ) {
         self.packet_acked(now, sent, bytes, pn);
         let control = &self.get_mut().control;
-        control.lock().lane.on_acknowledged(now, bytes);
+        control.lock().lane.on_acknowledged(now, sent, bytes);
     }
 
     fn on_end_acks(

@@ -13,6 +13,10 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// Bytes of a full packet that are not the application's: QUIC's header and tag, and the header of
 /// a STREAM frame.
 const OVERHEAD: u64 = 36;
+/// Minimum that a probe timeout grants for the variation of the RTT.
+const GRANULARITY: Duration = Duration::from_millis(10);
+/// How long a peer may hold back an acknowledgment (RFC 9000 section 18.2, default).
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A path, as scheduler and controller see it.
 #[derive(Debug, Default)]
@@ -27,8 +31,15 @@ pub(crate) struct Lane {
     pub left: bool,
     /// When a packet was last acknowledged.
     pub heard: Option<Instant>,
+    /// When the newest packet that was acknowledged had left.
+    pub newest_acked: Option<Instant>,
     /// Since when data is in flight without an acknowledgment; `None`: nothing is in flight.
     pub unanswered: Option<Instant>,
+    /// The probe timeout (RFC 9002 section 6.2.1) without the back-off, by RTT samples that are
+    /// not late; zero before the first.
+    pub probe_timeout: Duration,
+    /// Since when acknowledgments are late: they arrive after the probe timeout.
+    late: Option<Instant>,
     /// When the last packet that is to be acknowledged left.
     pub last_sent: Option<Instant>,
     /// Bytes in flight.
@@ -78,15 +89,33 @@ impl Lane {
         self.data_in_flight += payload(bytes);
     }
 
-    /// A packet was acknowledged.
-    pub fn on_acknowledged(&mut self, now: Instant, bytes: u64) {
+    /// A packet that left at `sent` was acknowledged.
+    pub fn on_acknowledged(&mut self, now: Instant, sent: Instant, bytes: u64) {
         self.heard = Some(now);
+        self.newest_acked = self.newest_acked.max(Some(sent));
         self.data_in_flight = self.data_in_flight.saturating_sub(payload(bytes));
     }
 
     /// An ACK frame ends.
+    ///
+    /// An acknowledgment may be late because it came over another path, after the path that was to
+    /// bring it had died. It proves that its own path lived when the packet arrived, and no more.
+    /// So the path is unanswered since the time at which the acknowledgment was due, and its RTT
+    /// sample counts for the probe timeout only if packets that left later are answered as late.
     pub fn on_news(&mut self, now: Instant, news: &News) {
-        self.unanswered = (news.in_flight > 0).then_some(now);
+        let sent = self.newest_acked.unwrap_or(now);
+        if self.is_late(now, sent) {
+            self.late.get_or_insert(now);
+        } else {
+            self.late = None;
+            self.probe_timeout = probe_timeout(news);
+        }
+        let due = match self.view.srtt.is_zero() {
+            true => now,
+            false => now.min(sent + std::time::Duration::from(self.view.srtt)),
+        };
+        let due = self.unanswered.map_or(due, |since| due.max(since));
+        self.unanswered = (news.in_flight > 0).then_some(due);
         self.in_flight = news.in_flight;
         let rate = Rate::over(Bytes::new(news.cwnd), news.srtt);
         self.view = PathView {
@@ -117,6 +146,14 @@ impl Lane {
         })
     }
 
+    /// Whether the acknowledgment of a packet that left at `sent` comes after the probe timeout, and
+    /// no packet that left since the first such acknowledgment was answered.
+    fn is_late(&self, now: Instant, sent: Instant) -> bool {
+        let timeout = std::time::Duration::from(self.probe_timeout);
+        let is_after = !timeout.is_zero() && now > sent + timeout;
+        is_after && self.late.is_none_or(|late| sent < late)
+    }
+
     /// A packet was declared lost.
     pub fn on_lost(&mut self, bytes: u64) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
@@ -132,9 +169,70 @@ impl Lane {
     }
 }
 
+fn probe_timeout(news: &News) -> Duration {
+    news.srtt + (news.rttvar * 4).max(GRANULARITY) + ACK_DELAY
+}
+
 fn payload(bytes: u64) -> u64 {
     match bytes < crate::feedback::SMALL as u64 {
         true => 0,
         false => bytes - OVERHEAD,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> std::time::Duration = std::time::Duration::from_millis;
+
+    /// A path with an RTT of 100 ms, a probe timeout of 135 ms and packets in flight, at its last
+    /// prompt acknowledgment.
+    fn lane() -> (Lane, Instant) {
+        let mut lane = Lane::default();
+        let start = Instant::now();
+        lane.on_packet(start, 1200);
+        acknowledge(&mut lane, start, start + MS(100), 100, 0);
+        (lane, start + MS(100))
+    }
+
+    fn acknowledge(lane: &mut Lane, sent: Instant, now: Instant, srtt: u64, rttvar: u64) {
+        lane.on_acknowledged(now, sent, 1200);
+        let srtt = Duration::from_millis(srtt);
+        lane.on_news(
+            now,
+            &News {
+                in_flight: 12_000,
+                rtt: srtt,
+                min_rtt: srtt,
+                srtt,
+                rttvar: Duration::from_millis(rttvar),
+                cwnd: 24_000,
+                pacing_rate: None,
+            },
+        );
+    }
+
+    #[test]
+    fn a_late_acknowledgment_does_not_prove_that_a_path_lives() {
+        let (mut lane, now) = lane();
+        assert_eq!(lane.unanswered, Some(now));
+        // Of a packet that left 50 ms before: due after 50 ms, and it comes after 150 ms.
+        acknowledge(&mut lane, now - MS(50), now + MS(150), 112, 25);
+        assert_eq!(lane.heard, Some(now + MS(150)));
+        assert_eq!(lane.unanswered, Some(now + MS(50)));
+        assert_eq!(lane.probe_timeout, Duration::from_millis(135));
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_waited_for_longer() {
+        let (mut lane, now) = lane();
+        acknowledge(&mut lane, now + MS(10), now + MS(310), 125, 50);
+        acknowledge(&mut lane, now + MS(20), now + MS(320), 147, 80);
+        assert_eq!(lane.probe_timeout, Duration::from_millis(135));
+        // This one left after the first of those had arrived.
+        acknowledge(&mut lane, now + MS(311), now + MS(611), 160, 90);
+        assert_eq!(lane.probe_timeout, Duration::from_millis(160 + 4 * 90 + 25));
+        assert_eq!(lane.unanswered, Some(now + MS(311 + 147)));
     }
 }

@@ -220,6 +220,22 @@ fn a_cut_while_data_comes_from_the_server_costs_no_more() {
 }
 
 #[test]
+fn a_cut_at_the_end_of_a_transfer_costs_no_more() {
+    // The last of the data is in flight. When the path is cut on which the receiver sends its
+    // acknowledgments, those of both paths stop.
+    for upload in [true, false] {
+        for number in 0..40u64 {
+            let link = (number % 2) as usize;
+            let after = Duration::from_millis(2210 + number);
+            let stall = cut_at(number, link, after, upload);
+            // Round trip and full queue of the living path.
+            let limit = Duration::from_millis(200 + [120, 90][link]);
+            assert!(stall <= limit, "{number}, upload {upload}: {stall:?}");
+        }
+    }
+}
+
+#[test]
 fn a_link_that_comes_back_carries_data_again() {
     let link = path(20, 40);
     let (mut network, client, server) = connect(&[link.clone(), link], 3, "cubic");

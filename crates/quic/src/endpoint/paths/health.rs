@@ -3,8 +3,10 @@
 //! A path is silent when data is in flight on it and nothing has been acknowledged for a probe
 //! timeout (RFC 9002 section 6.2.1), without the back-off and at least [`AT_LEAST`], while another
 //! path lives. New data then leaves over the others, the peer is told that the path is a backup,
-//! and it is probed. It carries data again when a packet of it is acknowledged: a fade costs its
-//! length.
+//! and it is probed. It carries data again when a packet is acknowledged that left over it after its
+//! last word, such as a probe: a fade costs its length. Acknowledgments of earlier packets prove
+//! nothing. If the path that dies is the one on which the peer sends all acknowledgments, those of
+//! the last round trip come late, over another path ([`Lane::on_news`](crate::lane::Lane::on_news)).
 //!
 //! noq sends what is in flight on a path again when a later packet of the same path is
 //! acknowledged, or when the path is closed and forgotten. So a path is **given up**, which closes
@@ -31,8 +33,8 @@ use whimbrel_units::Bytes;
 
 /// A shorter silence means nothing: threads and timers of two hosts.
 const AT_LEAST: Duration = Duration::from_millis(100);
-/// How long a peer may hold back an acknowledgment (RFC 9000 section 18.2, default).
-const ACK_DELAY: Duration = Duration::from_millis(25);
+/// The probe timeout before the first RTT sample.
+const UNKNOWN: Duration = Duration::from_secs(1);
 /// Time between two probes of a silent path, at least.
 const PROBE: Duration = Duration::from_millis(100);
 /// A path that has been silent for so long is given up although other data waits.
@@ -52,6 +54,8 @@ pub(super) enum Health {
     /// Nothing comes back.
     Silent {
         since: Instant,
+        /// When a packet of it was last acknowledged before, or left.
+        last: Instant,
         /// When it is probed next.
         next: Instant,
     },
@@ -70,12 +74,12 @@ impl Path {
 
     /// The probe timeout, without the back-off.
     fn probe_timeout(&self) -> Duration {
-        let view = self.view();
-        if view.srtt.is_zero() {
-            return Duration::from_secs(1);
+        let known = self.control.lock().lane.probe_timeout;
+        if known.is_zero() {
+            UNKNOWN
+        } else {
+            known.into()
         }
-        let deviation = Duration::from(view.rttvar) * 4;
-        Duration::from(view.srtt) + deviation.max(Duration::from_millis(10)) + ACK_DELAY
     }
 
     /// When the path counts as silent.
@@ -105,15 +109,30 @@ impl Path {
         heard.max(self.arrived).is_some_and(|at| at > since)
     }
 
-    /// A packet of the path was acknowledged after `since`.
-    fn is_back(&self, since: Instant) -> bool {
-        let heard = self.control.lock().lane.heard;
-        heard.is_some_and(|at| at > since)
+    /// A packet that left after `last` was acknowledged. Acknowledgments of earlier ones may only
+    /// be late: they came over another path.
+    fn is_back(&self, last: Instant) -> bool {
+        let sent = self.control.lock().lane.newest_acked;
+        sent.is_some_and(|at| at > last)
     }
 
-    /// How long noq keeps it after the peer has confirmed its end, about: three probe timeouts.
-    pub(super) fn drain_time(&self) -> Duration {
-        (self.probe_timeout() * 4).min(AHEAD)
+    /// When a packet of it was last acknowledged; otherwise when the first one left.
+    fn last_word(&self) -> Option<Instant> {
+        let lane = &self.control.lock().lane;
+        lane.heard.max(lane.unanswered)
+    }
+}
+
+impl Former {
+    /// How long noq keeps it after the peer has confirmed its end, at most. noq takes three probe
+    /// timeouts by all RTT samples, late ones included.
+    fn drain_time(&self) -> Duration {
+        let view = self.control.lock().lane.view;
+        let timeout = Duration::from(view.srtt + view.rttvar * 4) + AT_LEAST;
+        match view.srtt.is_zero() {
+            true => AHEAD,
+            false => (timeout * 4).min(AHEAD),
+        }
     }
 }
 
@@ -146,7 +165,7 @@ impl Paths {
         let is_due = self.next_health().is_some_and(|at| at <= now);
         let heard_again = self.open.iter().any(|path| match path.health {
             Health::Good => false,
-            Health::Silent { since, .. } => path.is_back(since),
+            Health::Silent { last, .. } => path.is_back(last),
         });
         if is_due || heard_again {
             self.looked = Some(now);
@@ -176,6 +195,7 @@ impl Paths {
                 if path.established && silent && (another_lives || is_last) {
                     path.health = Health::Silent {
                         since: now,
+                        last: path.last_word().unwrap_or(now),
                         next: now,
                     };
                     path.probe(now, proto);
@@ -183,7 +203,7 @@ impl Paths {
                     self.ask_idle_paths(proto);
                 }
             }
-            Health::Silent { since, .. } if path.is_back(since) => {
+            Health::Silent { last, .. } if path.is_back(last) => {
                 path.health = Health::Good;
                 let lane = &mut path.control.lock().lane;
                 lane.unanswered = lane.unanswered.map(|_| now);
@@ -277,9 +297,9 @@ impl Paths {
         }
         // Controllers must not see their clock run ahead.
         self.set_real_time(Some(now));
-        for Former { id, drain, .. } in self.former.iter().filter(|former| !former.discarded) {
-            let until = now + *drain;
-            while proto.path_stats(*id).is_some()
+        for former in self.former.iter().filter(|former| !former.discarded) {
+            let until = now + former.drain_time();
+            while proto.path_stats(former.id).is_some()
                 && let Some(at) = proto.poll_timeout()
                 && at <= until
             {
@@ -301,7 +321,7 @@ impl Paths {
 impl Path {
     /// Sends one packet over a silent path.
     fn probe(&mut self, now: Instant, proto: &mut Connection) {
-        let Health::Silent { since, next } = &mut self.health else {
+        let Health::Silent { since, next, .. } = &mut self.health else {
             return;
         };
         // As rare as it has been silent.

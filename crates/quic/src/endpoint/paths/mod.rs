@@ -138,8 +138,6 @@ struct Former {
     id: PathId,
     report: PathReport,
     control: Control,
-    /// How long noq keeps it after the peer has confirmed the end, at most.
-    drain: Duration,
     /// noq has forgotten it, and the counts are final.
     discarded: bool,
 }
@@ -318,7 +316,6 @@ impl Paths {
         self.former.push(Former {
             id,
             report,
-            drain: path.drain_time(),
             control: path.control,
             discarded: false,
         });
