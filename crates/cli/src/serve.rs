@@ -117,6 +117,10 @@ pub struct ServeArgs {
     /// Congestion controller of what this server sends
     #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
+    /// Start sending to each client as if nothing was known of the path. By default it starts at a
+    /// rate that the path carried within the last day, carefully (RFC 9959)
+    #[arg(long)]
+    no_resume_rate: bool,
     /// Space on the disk that is never used [default: 5 % of the disk, at most 1 GiB]
     #[arg(long, value_name = "SIZE")]
     keep_free: Option<Bytes>,
@@ -201,6 +205,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
                 keep_partial: args.keep_partial,
                 controller: args.controller.clone(),
+                resume_rate: !args.no_resume_rate,
                 rights,
                 qlog: qlog.clone(),
                 tcp: !args.no_tcp,

@@ -75,8 +75,9 @@ struct Inner {
     /// The last packet sent carried no data of the application.
     last_was_small: bool,
     packets: Packets,
-    /// What the path carries, for a later connection.
-    observer: Observer,
+    /// What the path carries, for a later connection; `None` on another path than that on which the
+    /// connection began.
+    observer: Option<Observer>,
     /// An acknowledgment that the algorithm has not received yet.
     pending_ack: Option<PendingAck>,
     /// Losses of the current batch.
@@ -136,7 +137,7 @@ impl Adapter {
             mtu: setup.mss.get(),
             last_was_small: false,
             packets: Packets::default(),
-            observer: Observer::default(),
+            observer: Some(Observer::default()),
             pending_ack: None,
             lost: LostBatch::default(),
             marked: false,
@@ -158,6 +159,12 @@ impl Adapter {
     /// The same on one of several paths.
     pub(crate) fn among(mut self, place: Option<Place>) -> Self {
         self.get_mut().place = place;
+        self
+    }
+
+    /// The same on another path than that on which the connection began: nothing is saved of it.
+    pub(crate) fn unobserved(mut self) -> Self {
+        self.get_mut().observer = None;
         self
     }
 
@@ -201,7 +208,7 @@ impl Inner {
             return;
         };
         self.controller = renew(u16::try_from(self.mtu).unwrap_or(u16::MAX));
-        self.observer = Observer::default();
+        self.observer = None;
         self.pending_ack = None;
         self.lost = LostBatch::default();
         self.episodes.move_path(self.packets.move_path());
@@ -256,11 +263,15 @@ impl Inner {
             place.exchange(&mut *self.controller, &ack);
         }
         self.controller.on_ack(&ack);
-        self.observer.on_ack(&ack);
+        if let Some(observer) = &mut self.observer {
+            observer.on_ack(&ack);
+        }
         self.report(|s| {
             s.state.delivery_rate = ack.delivery_rate.or(s.state.delivery_rate);
-            s.path = self.observer.path();
-            s.path_is_settled = self.observer.is_settled();
+            if let Some(observer) = &self.observer {
+                s.path = observer.path();
+                s.path_is_settled = observer.is_settled();
+            }
         });
     }
 

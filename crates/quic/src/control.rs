@@ -140,9 +140,9 @@ impl Several {
         self.0.siblings.join()
     }
 
-    /// noq builds a controller: a path was opened, or has moved.
-    pub fn count(&self) {
-        self.0.built.fetch_add(1, Ordering::Relaxed);
+    /// noq builds a controller: a path was opened, or has moved. Returns whether it is the first.
+    pub fn count(&self) -> bool {
+        self.0.built.fetch_add(1, Ordering::Relaxed) == 0
     }
 
     /// How many controllers noq has built.

@@ -218,11 +218,15 @@ struct ConnectionFactory {
 
 impl ControllerFactory for ConnectionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        self.several.count();
+        let is_first = self.several.count();
+        let control = match self.several.is_on() {
+            true => Control::default(),
+            false => self.control.clone(),
+        };
         // What was saved is of the path on which the connection began.
-        let (factory, control) = match self.several.is_on() {
-            true => (self.factory.clone().resuming(None), Control::default()),
-            false => (self.factory.clone(), self.control.clone()),
+        let factory = match is_first {
+            true => self.factory.clone(),
+            false => self.factory.clone().resuming(None),
         };
         let utc = self.several.utc_at(now);
         let setup = factory.setup(current_mtu, utc);
@@ -241,7 +245,11 @@ impl ControllerFactory for ConnectionFactory {
             factory.controller(&factory.setup(mtu, utc))
         }));
         let adapter = Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
-        Box::new(adapter.among(Some(self.several.join())))
+        let adapter = adapter.among(Some(self.several.join()));
+        Box::new(match is_first {
+            true => adapter,
+            false => adapter.unobserved(),
+        })
     }
 }
 

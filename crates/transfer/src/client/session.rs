@@ -6,7 +6,7 @@ use super::paths::PathSummary;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::{close, framing, parameters};
-use crate::credentials::known_paths::KnownPath;
+use crate::credentials::known_paths::{self, KnownPath};
 use crate::error::Error;
 use crate::turns::Turns;
 use crate::wire::{Message, Reason, VERSION};
@@ -182,19 +182,15 @@ impl ClientSession {
             .collect()
     }
 
-    /// Saves what the path was seen to carry. A short transfer may have seen less than an earlier
-    /// one: it counts alone only if it met losses. A failure costs the next transfer its start, and
-    /// this one nothing.
+    /// Saves what the path was seen to carry. A failure costs the next transfer its start, and this
+    /// one nothing.
     fn save_path(&self) {
         let seen = self.monitor.snapshot();
-        let (Some(known), Some(path)) = (&self.path, seen.path) else {
-            return;
-        };
-        let alone = seen.path_is_settled || seen.episodes.reductions > 0;
-        let larger = known
-            .saved()
-            .filter(|before| !alone && before.cwnd > path.cwnd);
-        known.save(larger.unwrap_or(path)).ok();
+        if let Some(known) = self.path.as_ref().filter(|_| seen.path.is_some())
+            && let Some(path) = known_paths::to_save(&seen, known.saved())
+        {
+            known.save(path).ok();
+        }
     }
 
     /// Closes the connection and lets the server know now. If the network prevents it, the server

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 use whimbrel_cc::SavedPath;
+use whimbrel_quic::Snapshot;
 use whimbrel_units::{Bytes, Duration};
 
 /// Entries of a file.
@@ -80,6 +81,17 @@ impl KnownPath {
         let entry = Entry { path, saved: now() };
         self.file.set_among(MOST, &self.key, &entry.to_string())
     }
+}
+
+/// What to save after a connection that saw `seen`, if `before` was saved before it. A short transfer
+/// may have seen less than an earlier one: it counts alone only if it met losses.
+pub(crate) fn to_save(seen: &Snapshot, before: Option<SavedPath>) -> Option<SavedPath> {
+    let Some(path) = seen.path else {
+        return before;
+    };
+    let alone = seen.path_is_settled || seen.episodes.reductions > 0;
+    let larger = before.filter(|before| !alone && before.cwnd > path.cwnd);
+    Some(larger.unwrap_or(path))
 }
 
 impl std::fmt::Display for Entry {

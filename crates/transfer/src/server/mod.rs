@@ -21,6 +21,7 @@
 //! | `shares` | what one user may hold of all |
 //! | `claims` | which transfer stores which file, and what was stored last |
 //! | `usage` | quotas |
+//! | `known_clients` | what the paths to clients carried |
 //! | `counts`, `incoming` | what is counted for metrics, and what arrives |
 
 mod admission;
@@ -29,6 +30,7 @@ mod counts;
 mod discard;
 mod files;
 mod incoming;
+mod known_clients;
 mod many;
 mod meet;
 mod options;

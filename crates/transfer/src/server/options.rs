@@ -71,6 +71,9 @@ pub struct ServeOptions {
     pub keep_partial: Span,
     /// The congestion controller of what the server sends.
     pub controller: Spec,
+    /// Start sending to a client at a rate that the path to it carried within the last day,
+    /// carefully (RFC 9959).
+    pub resume_rate: bool,
     /// What the owner of the identity's token may do, if there are no other users.
     pub rights: Rights,
     /// Where to log every packet.
@@ -102,6 +105,7 @@ impl ServeOptions {
             keep_free: KeepFree::default(),
             keep_partial: Span::from_secs(7 * 24 * 3600),
             controller: crate::defaults::default_controller(),
+            resume_rate: false,
             rights: Rights {
                 read: false,
                 write: true,

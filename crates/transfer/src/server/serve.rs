@@ -2,6 +2,7 @@
 
 use super::counts::{Counters, Counts};
 use super::incoming::{Receiving, Share};
+use super::known_clients::KnownClients;
 use super::meet::Meetings;
 use super::options::{Event, ServeOptions};
 use super::queue::Places;
@@ -62,6 +63,7 @@ impl Server {
             keep_free,
             keep_partial,
             controller,
+            resume_rate,
             rights,
             qlog,
             tcp,
@@ -108,11 +110,19 @@ impl Server {
             None => None,
         };
         let accepted = config.clone();
-        let (factory, node) = (Factory::for_endpoint(controller), SharedNode::default());
+        let node = SharedNode::default();
         let shared_node = node.clone();
+        let known = resume_rate.then(KnownClients::default);
         let config = endpoint::Server::with_prepare(config, move |client| {
             let mut transport = transport.clone();
             datagrams::seek_largest(&mut transport, client);
+            // Each connection has a monitor of its own.
+            let factory = Factory::for_endpoint(controller.clone());
+            let monitor = factory.monitor();
+            let saved = known
+                .as_ref()
+                .and_then(|known| known.begin(client.ip(), monitor, Instant::now()));
+            let factory = factory.resuming(saved);
             factory.server(accepted.clone(), transport, shared_node.clone())
         });
         let endpoint_config = datagrams::accept(endpoint_config(identity));

@@ -43,23 +43,23 @@ impl Scene {
 
     /// Plays a scene with a link that loses this part of its packets.
     fn play_with_loss(loss: f64, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
+        let link = LinkSpec {
+            loss: LossSpec {
+                random: Probability::new(loss).expect("a probability"),
+                ..LossSpec::default()
+            },
+            ..link(10_000_000, 20, 200_000)
+        };
+        Self::play_over(link, quota, scene);
+    }
+
+    /// Plays a scene with this link.
+    fn play_over(link: LinkSpec, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
         let play = || {
             system::begin(0);
             let mut runtime = tokio::runtime::Builder::new_current_thread();
             let runtime = runtime.enable_all().start_paused(true).build();
             runtime.expect("a runtime").block_on(async {
-                let link = LinkSpec {
-                    loss: LossSpec {
-                        random: Probability::new(loss).expect("a probability"),
-                        ..LossSpec::default()
-                    },
-                    service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(
-                        10_000_000,
-                    ))),
-                    delay: Delay::constant(Duration::from_millis(20).into()),
-                    queue: QueueLimit::Bytes(Bytes::new(200_000)),
-                    ..LinkSpec::default()
-                };
                 network::begin(0, 2, link);
                 slow::begin(0);
                 let scratch = ScratchDirectory::in_memory();
@@ -79,6 +79,7 @@ impl Scene {
                 let options = ServeOptions {
                     overwrite: true,
                     tcp: false,
+                    resume_rate: true,
                     users: Some(Users::new([user])),
                     ..ServeOptions::new(this.scratch.subdirectory("stored"), listen)
                 };
@@ -110,6 +111,16 @@ impl Scene {
     /// The client sends a file.
     fn send(&self, file: &Path, retry: Option<Span>) -> SendOptions {
         SendOptions::new(self.client(retry), SendSource::File(file.to_owned()))
+    }
+}
+
+/// A link of this rate, one-way delay (ms) and buffer size (bytes).
+fn link(bits_per_sec: u64, delay_ms: u64, queue: u64) -> LinkSpec {
+    LinkSpec {
+        service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bits_per_sec))),
+        delay: Delay::constant(Duration::from_millis(delay_ms).into()),
+        queue: QueueLimit::Bytes(Bytes::new(queue)),
+        ..LinkSpec::default()
     }
 }
 
@@ -508,4 +519,38 @@ fn a_file_arrives_over_a_path_with_loss_at_the_first_attempt() {
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
         assert_eq!((report.sent_bytes, report.resumed_bytes), (SIZE, 0));
     });
+}
+
+/// A server remembers what the path to a client carried (RFC 9959).
+#[test]
+fn the_second_get_over_a_satellite_ends_2_9_round_trips_sooner() {
+    Scene::play_over(
+        link(20_000_000, 300, 1_500_000),
+        None,
+        async |scene: Scene| {
+            scene.scratch.file("stored/large", 20_000_000);
+            scene.scratch.file("stored/small", 1_000_000);
+            let get = async |name: &str, folder: &str| {
+                let path = RemotePath::new(name).expect("a path");
+                let into = scene.scratch.subdirectory(folder);
+                let begun = tokio::time::Instant::now();
+                let report = get(
+                    GetOptions::new(scene.client(None), vec![Some(path)], into),
+                    |_| (),
+                    pending(),
+                )
+                .await;
+                assert_eq!((report.files, report.received_bytes > 0), (1, true));
+                begun.elapsed()
+            };
+            let first = get("small", "a").await;
+            get("large", "b").await;
+            let again = get("small", "c").await;
+            let saved = first.saturating_sub(again);
+            assert!(
+                saved > Duration::from_millis(29 * 60),
+                "{first:?}, {again:?}"
+            );
+        },
+    );
 }
