@@ -111,6 +111,10 @@ pub struct TcpArgs {
     /// CAP_SYS_NICE
     #[arg(long)]
     realtime: bool,
+    /// Start connections at a rate that the path carried for an earlier one between the same
+    /// addresses, carefully (RFC 9959)
+    #[arg(long)]
+    resume_rate: bool,
     /// While acknowledgments are frequent, answer them once in this time; longer saves CPU time, 0s
     /// answers each at once
     #[arg(long, value_name = "TIME", default_value = "250 us")]
@@ -185,6 +189,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         fallback: args.fallback.clone(),
         wake_interval: args.wake_interval,
         real_time: args.realtime,
+        resume_rate: args.resume_rate,
         nack: args.nack.clone().map(|devices| devices.0),
         sampling: args.outputs.any().then_some(args.sample),
         record: args.record.clone(),

@@ -28,6 +28,9 @@ pub struct Options {
     pub sampling: Option<Duration>,
     /// Determines the random choices of algorithms that make some.
     pub seed: u64,
+    /// Start connections at a rate that the path carried for an earlier one between the same
+    /// addresses, within the last day, carefully (RFC 9959).
+    pub resume_rate: bool,
     /// Exchange NACKs over network interfaces with these names, at both ends of connections; an
     /// empty list: all that are up but the loopback. `None`: no NACKs.
     pub nack: Option<Vec<String>>,
@@ -49,6 +52,7 @@ impl Options {
             real_time: false,
             sampling: None,
             seed: 1,
+            resume_rate: false,
             nack: None,
             truth: None,
             record: None,

@@ -110,7 +110,7 @@ impl Adapter {
         let excused = (self.nacks.as_ref()).is_some_and(|nacks| nacks.excuses(event.snd_una));
         let suspicious =
             !advanced && !excused && !self.episodes.is_open() && event.ca_state != ca_state::OPEN;
-        self.controller.on_ack(&Ack {
+        let ack = Ack {
             now,
             acked: self.bytes(event.acked),
             rtt: (event.rtt_us != NO_RTT).then_some(self.state.state.rtt),
@@ -136,7 +136,9 @@ impl Adapter {
                 retransmitted: event.flags & flag::RETRANSMISSION != 0,
             }),
             ece,
-        });
+        };
+        self.controller.on_ack(&ack);
+        self.observer.on_ack(&ack);
         self.state.state.delivery_rate = rate.or(self.state.state.delivery_rate);
     }
 

@@ -37,8 +37,9 @@ use ahead::Ahead;
 use counters::{Count, Sequence};
 use departures::{Departures, Point};
 use receiver_clock::PeerClock;
+use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
-use whimbrel_cc::{Controller, Setup, Spec, Verdict};
+use whimbrel_cc::{Controller, SavedPath, Setup, Spec, Verdict};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Upper bound on the packets of one event that are reported one by one. An event with more comes
@@ -92,6 +93,8 @@ pub struct Adapter {
     clock: PeerClock,
     ahead: Ahead,
     state: TcpState,
+    /// What the path carries, for a later connection.
+    observer: Observer,
     /// Time of the last acknowledgment of new data.
     last_progress: Time,
     dropped_events: u64,
@@ -105,7 +108,26 @@ impl Adapter {
     /// # Panics
     /// If the algorithm is fed reports on bursts, which [`Datapath`](crate::Datapath) refuses.
     pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
-        let controller = spec.build(&Self::setup(start, seed, utc));
+        Self::resuming(spec, start, seed, utc, None)
+    }
+
+    /// The same with what an earlier connection found on the path: it starts with Careful Resume
+    /// (RFC 9959).
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    pub fn resuming(
+        spec: &Spec,
+        start: &Start,
+        seed: u64,
+        utc: Duration,
+        saved: Option<SavedPath>,
+    ) -> Self {
+        let setup = Setup {
+            saved,
+            ..Self::setup(start, seed, utc)
+        };
+        let controller = spec.build(&setup);
         let controller = controller.expect("the datapath refuses algorithms that are fed bursts");
         Self::with_controller(controller, start)
     }
@@ -154,6 +176,7 @@ impl Adapter {
                 episodes: EpisodeCounts::new(controller.classifies_losses()),
                 ..TcpState::default()
             },
+            observer: Observer::default(),
             last_progress: Time::ZERO,
             dropped_events: 0,
             last_event: event.time,
@@ -162,6 +185,12 @@ impl Adapter {
         adapter.refresh(event);
         adapter.look_ahead(event, false, false);
         adapter
+    }
+
+    /// What the path was seen to carry, and whether that replaces more that was seen before.
+    pub fn path(&self) -> Option<(SavedPath, bool)> {
+        let alone = self.observer.is_settled() || self.state.episodes.reductions > 0;
+        self.observer.path().map(|path| (path, alone))
     }
 
     /// Lets NACKs excuse losses, from the beginning of the connection on.

@@ -11,6 +11,7 @@
 //! that time and then answers all of them.
 
 mod flood;
+mod known_paths;
 mod latency;
 mod system;
 mod table;

@@ -1,5 +1,6 @@
 //! The connections: which adapter has which slot, and what is recorded of each.
 
+use super::known_paths::KnownPaths;
 use crate::adapter::{Adapter, Judged};
 use crate::clock::utc_at;
 use crate::connection::{Addresses, Connection, End, MAX_DECISIONS, Sample};
@@ -23,6 +24,8 @@ pub(super) struct Table {
     /// The slots of connections that accept NACKs.
     by_addresses: HashMap<Addresses, u32>,
     ended: VecDeque<Connection>,
+    /// What is saved of paths, with [`Options::resume_rate`].
+    paths: KnownPaths,
     total: u64,
     samples: usize,
     interval: Option<Duration>,
@@ -48,6 +51,7 @@ impl Table {
             live: std::iter::repeat_with(|| None).take(SLOTS).collect(),
             by_addresses: HashMap::new(),
             ended: VecDeque::new(),
+            paths: KnownPaths::default(),
             total: 0,
             samples: 0,
         }
@@ -75,6 +79,12 @@ impl Table {
         }
         if event.kind == kind::END {
             let live = slot.take()?;
+            if self.options.resume_rate
+                && let Some((path, alone)) = live.adapter.path()
+            {
+                let now = Time::from_nanos(event.time);
+                self.paths.save(&live.addresses, path, alone, now);
+            }
             // A connection between the same ends may have begun already.
             if self.by_addresses.get(&live.addresses) == Some(&event.slot) {
                 self.by_addresses.remove(&live.addresses);
@@ -138,15 +148,18 @@ impl Table {
             .seed
             .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let utc = utc_at(start.event.time);
+        let addresses = start.addresses();
+        let now = Time::from_nanos(start.event.time);
+        let saved = self.paths.get(&addresses, now);
         let mut live = Live {
-            adapter: Adapter::new(&self.options.controller, start, seed, utc),
-            addresses: start.addresses(),
+            adapter: Adapter::resuming(&self.options.controller, start, seed, utc, saved),
+            addresses,
             began: Time::from_nanos(start.event.time.saturating_sub(self.origin)),
             decisions: Vec::new(),
             samples: Vec::new(),
             next_sample: Time::ZERO,
         };
-        let (addresses, index) = (live.addresses, start.event.slot);
+        let index = start.event.slot;
         if self.options.nack.is_some() {
             live.adapter.accept_nacks(start);
         }
@@ -280,4 +293,48 @@ impl Nack {
 fn socket(address: [u8; 16], port: u16) -> SocketAddr {
     let address = IpAddr::V6(Ipv6Addr::from(address)).to_canonical();
     SocketAddr::new(address, port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::records;
+
+    /// A transfer of 4 s over 4 Mbit/s and 60 ms.
+    const RECORDING: &[u8] = include_bytes!("../../tests/data/cubic.events");
+
+    /// The phase in which a connection begins after an earlier one between the same addresses, and
+    /// what is known of their path.
+    fn second_connection(resume_rate: bool) -> (&'static str, Option<(f64, f64)>) {
+        let options = Options {
+            resume_rate,
+            ..Options::new("newreno".parse().expect("an algorithm"))
+        };
+        let mut table = Table::new(options, 0);
+        for record in records(RECORDING) {
+            table.on_record(record);
+        }
+        let start = records(RECORDING).next().expect("a start");
+        table.on_record(start);
+        let start = Start::read(start).expect("a start");
+        let live = table.live[start.event.slot as usize].as_ref();
+        let phase = live.expect("a connection").adapter.state().state.phase;
+        let now = Time::from_nanos(start.event.time);
+        let known = table.paths.get(&start.addresses(), now);
+        let known = known.map(|path| (path.cwnd.get() as f64, path.rtt.as_secs_f64()));
+        (phase, known)
+    }
+
+    #[test]
+    fn a_connection_begins_with_what_an_earlier_one_found_if_that_is_wanted() {
+        let (phase, known) = second_connection(true);
+        assert_eq!(phase, "reconnaissance");
+        let (cwnd, rtt) = known.expect("a path");
+        // 30 kB are in flight at 4 Mbit/s and 60 ms; 3 % of the packets are lost.
+        assert!((10_000.0..32_000.0).contains(&cwnd), "{cwnd}");
+        assert!((0.060..0.070).contains(&rtt), "{rtt}");
+        let (phase, known) = second_connection(false);
+        assert_ne!(phase, "reconnaissance");
+        assert_eq!(known, None);
+    }
 }
