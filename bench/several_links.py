@@ -2,14 +2,16 @@
 """One file over two emulated links at once: `whimbrel send --via`, the kernel's MPTCP, one link.
 
     bench/several_links.py --whimbrel target/release/whimbrel [--only TEXT] [--cuts N]
-                           [--controller cubic] [--json FILE]
+                           [--shared MB] [--controller cubic] [--json FILE]
 
 Each row is a pair of links between the two namespaces of `whimbrel link`. `better` is the better
 link alone and `sum` what the links carry alone, added, both under `whimbrel send` with one
 controller; `both` is one file over both. MPTCP is the kernel's with its default scheduler and
 CUBIC, between two small programs that this script starts. The prediction is `whimbrel sim` with
 `scheduler = "ecf"`. --cuts pulls a link at N random instants instead, and prints the longest time
-in which the receiver's file did not grow. Needs root and `ip`.
+in which nothing was acknowledged. --shared sends a file of so many MB from a host whose two
+interfaces lead to one bottleneck, beside a flow of the kernel's TCP with CUBIC: over one interface,
+and over both. Needs root and `ip`.
 """
 
 import argparse
@@ -68,6 +70,38 @@ peer.shutdown(socket.SHUT_WR)
 peer.recv(1)
 print(time.monotonic() - begun)
 """
+# A host with two interfaces behind the near end, which forwards. The process that keeps its network
+# is $host.
+HOST = """
+echo 1 > /proc/sys/net/ipv4/ip_forward
+unshare --net sleep 100000 & host=$!
+sleep 0.5
+for n in 0 1; do
+    ip link add near$n type veth peer name c$n netns $host
+    ip address add 10.80.$n.1/24 dev near$n
+    ip link set near$n up
+    nsenter --net=/proc/$host/ns/net ip address add 10.80.$n.2/24 dev c$n
+    nsenter --net=/proc/$host/ns/net ip link set c$n up
+    nsenter --net=/proc/$host/ns/net ip route add default via 10.80.$n.1 metric 10$n
+done
+"""
+# Data for whoever connects, and bytes that arrive until the end.
+CUBIC = f"""
+import socket, sys
+near = sys.argv[1] == "near"
+peer = socket.socket()
+peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+if near:
+    peer.connect(("{FAR}", {PORT}))
+    while True:
+        peer.sendall(bytes(1 << 16))
+peer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+peer.bind(("{FAR}", {PORT}))
+peer.listen()
+data, _ = peer.accept()
+while data.recv(1 << 20):
+    pass
+"""
 
 
 def mbps(text):
@@ -82,6 +116,7 @@ class Bench:
         self.inbox.mkdir()
         (folder / "receive.py").write_text(RECEIVE)
         (folder / "send.py").write_text(SEND)
+        (folder / "cubic.py").write_text(CUBIC)
 
     def scenario(self, links, more=""):
         text = ""
@@ -160,6 +195,26 @@ class Bench:
             "predicted_bps": self.predicted(links, size),
         }
 
+    def shared(self, size, via):
+        """One file over these interfaces of a host, which lead to one link, beside a flow of the
+        kernel's CUBIC there; returns what --json says."""
+        link = [("20 Mbit/s", "18 ms", "")]
+        with open(self.folder / "file", "wb") as out:
+            out.write(random.Random(1).randbytes(size))
+        for old in self.inbox.iterdir():
+            old.unlink()
+        near = HOST + f"{sys.executable} cubic.py near & flow=$!; sleep 1; "
+        near += f"nsenter --net=/proc/$host/ns/net {self.whimbrel} send file {FAR} {via} "
+        near += "--identity id --json --quiet --interval 1s --no-resume-rate --transport quic "
+        near += f"--controller {self.args.controller}; kill $flow $host"
+        far = f"ip route add 10.80.0.0/16 via 10.77.0.1; {sys.executable} cubic.py far & "
+        far += f"exec {self.whimbrel} serve inbox --identity id > served.txt"
+        output = self.over(link, near, far)
+        found = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        if not found or not filecmp.cmp(self.folder / "file", self.inbox / "file", shallow=False):
+            sys.exit(f"the file did not arrive; see {self.folder}/log.txt")
+        return found[-1]
+
     def cut(self, number):
         """Pulls one of two links at a random instant; the longest time without new data, s."""
         draw = random.Random(number)
@@ -201,6 +256,9 @@ def main():
     parser.add_argument("--whimbrel", required=True)
     parser.add_argument("--only", help="pairs whose name contains this text")
     parser.add_argument("--cuts", type=int, help="pull a link so many times instead")
+    parser.add_argument(
+        "--shared", type=int, metavar="MB", help="two interfaces over one bottleneck instead"
+    )
     parser.add_argument("--controller", default="cubic")
     parser.add_argument("--json", help="write the results to this file")
     args = parser.parse_args()
@@ -219,6 +277,13 @@ def main():
                 f"{statistics.median(stalls) * 1e3:.0f} ms, most {max(stalls) * 1e3:.0f} ms"
             )
             results = stalls
+        elif args.shared:
+            results = [bench.shared(args.shared * MB, via) for via in ["--via c0", "--via all"]]
+            one, both = [result["goodput_bps"] / 1e6 for result in results]
+            print(
+                f"beside CUBIC on 20 Mbit/s: {one:.2f} Mbit/s over one interface, {both:.2f} over "
+                f"two, {both / one:.2f} of it"
+            )
         else:
             columns = ["better", "sum", "both", "MPTCP", "sim", "/sum", "/better", "/sim"]
             print(f"{'Mbit/s':40}" + " ".join(f"{name:>8}" for name in columns))
