@@ -96,14 +96,14 @@ impl Path {
         self.is_usable() && (idle || self.has_just_spoken(now))
     }
 
-    /// Something has just come back over it.
+    /// A packet has just arrived over it, or one of it was acknowledged.
     fn has_just_spoken(&self, now: Instant) -> bool {
         let recent = RECENT.max(self.srtt() / 4);
         let heard = self.control.lock().lane.heard;
         heard.max(self.arrived).is_some_and(|at| now < at + recent)
     }
 
-    /// Something came back over it after `since`.
+    /// A packet arrived over it after `since`, or one of it was acknowledged.
     fn has_spoken_since(&self, since: Instant) -> bool {
         let heard = self.control.lock().lane.heard;
         heard.max(self.arrived).is_some_and(|at| at > since)
@@ -200,7 +200,7 @@ impl Paths {
                     };
                     path.probe(now, proto);
                     self.voice.on_change();
-                    self.ask_idle_paths(proto);
+                    self.ping_idle_paths(proto);
                 }
             }
             Health::Silent { last, .. } if path.is_back(last) => {
@@ -214,8 +214,9 @@ impl Paths {
         }
     }
 
-    /// A path has fallen silent: do those live on which nothing is in flight?
-    fn ask_idle_paths(&self, proto: &mut Connection) {
+    /// A path has fallen silent: pings the usable paths on which nothing is in flight, because only
+    /// an answer proves that they live.
+    fn ping_idle_paths(&self, proto: &mut Connection) {
         for path in self.open.iter().filter(|path| path.is_usable()) {
             if path.control.lock().lane.unanswered.is_none() {
                 proto.ping_path(path.id).ok();
@@ -234,8 +235,8 @@ impl Paths {
     /// reports in flight, and nobody waits for them.
     fn is_hopeless(&self, now: Instant, index: usize, is_dry: bool, by_data: bool) -> bool {
         let path = &self.open[index];
-        // If this one is silent, that another path is idle is no proof that it lives:
-        // acknowledgments of this one may be what it swallows.
+        // If this path is silent, an idle one may be dead: it may have swallowed the
+        // acknowledgments of this one.
         let is_proven = |other: &Path| match path.health {
             Health::Silent { since, .. } => {
                 other.has_spoken_since(path.control.lock().lane.unanswered.unwrap_or(since))

@@ -367,7 +367,7 @@ impl Paths {
         Time::ZERO + now.saturating_duration_since(self.origin).into()
     }
 
-    /// When a path that pauses may send again.
+    /// When a path that pauses for a trial may send again.
     fn next_pause(&self, now: Instant) -> Option<Instant> {
         let until = self.shared.deadline(self.time(now))?;
         let until = self.origin + Duration::from(until.since(Time::ZERO));
