@@ -33,7 +33,9 @@
 //! fraction of a packet". The start is Reno's slow start until N exceeds n. Losses and timeouts are
 //! Reno's, and N is kept: it belongs to the path, and is measured anew in each window from the
 //! first packet's delay, so that rounding of pktS does not add up. The delay of the window is that
-//! of its last packet. Without the receiver's clock RTTs are used, which count both ways.
+//! of its last packet. Without the receiver's clock RTTs are used, which count both ways. Once its
+//! clock is known, only acknowledgments that show it count: on QUIC not each does, and its zero is
+//! not the sender's.
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
@@ -73,8 +75,10 @@ pub(crate) static ENTRY: Entry = Entry {
             let rule = SantaCruz {
                 n: values.number("n"),
                 delta: values.number("delta"),
+                by_receiver: false,
                 first: None,
                 window_began: None,
+                round_ended: false,
                 direction: Direction::Up,
             };
             Box::new(
@@ -93,11 +97,15 @@ pub(crate) static ENTRY: Entry = Entry {
 struct SantaCruz {
     n: f64,
     delta: f64,
+    /// Arrivals are by the receiver's clock.
+    by_receiver: bool,
     /// The smallest arrival less sending so far, seconds: with an empty queue.
     first: Option<f64>,
     /// Arrival of the newest packet when the present window began, and the bytes delivered until
     /// then.
     window_began: Option<(f64, u64)>,
+    /// A round trip has ended, and no acknowledgment with a time has come since.
+    round_ended: bool,
     direction: Direction,
 }
 
@@ -112,12 +120,18 @@ enum Direction {
 impl SantaCruz {
     /// N at the end of a window: the change of the delay over the time to serve a packet.
     fn queued(&mut self, window: &Window, ack: &Ack) -> Option<f64> {
+        self.round_ended |= ack.round_start;
         let newest = ack.newest.filter(|packet| !packet.retransmitted)?;
         let sent = newest.sent.since(Time::ZERO).as_secs_f64();
+        if ack.receiver_time.is_some() && !self.by_receiver {
+            self.by_receiver = true;
+            self.first = None;
+            self.window_began = None;
+        }
         let arrived = match (ack.receiver_time, ack.rtt) {
             (Some(at), _) => at.since(Time::ZERO).as_secs_f64(),
-            (None, Some(rtt)) => sent + rtt.as_secs_f64(),
-            (None, None) => return None,
+            (None, Some(rtt)) if !self.by_receiver => sent + rtt.as_secs_f64(),
+            (None, _) => return None,
         };
         let delay = arrived - sent;
         let first = self.first.map_or(delay, |first| first.min(delay));
@@ -125,11 +139,13 @@ impl SantaCruz {
         let delivered = ack.delivered.get();
         let Some((began, at)) = self.window_began else {
             self.window_began = Some((arrived, delivered));
+            self.round_ended = false;
             return None;
         };
-        if !ack.round_start {
+        if !self.round_ended {
             return None;
         }
+        self.round_ended = false;
         self.window_began = Some((arrived, delivered));
         let packets = delivered.saturating_sub(at) as f64 / window.mss as f64;
         let service = (arrived - began) / packets;
@@ -241,6 +257,30 @@ mod tests {
             let changed = segments(&*controller) - before;
             assert!((changed - expected).abs() < 0.15, "{delay} ms: {changed}");
         }
+    }
+
+    #[test]
+    fn acknowledgments_without_the_receivers_clock_do_not_count_once_it_is_known() {
+        let mut controller = avoiding();
+        for number in 0..6 {
+            window(&mut *controller, number, 0);
+            let at = AtSending {
+                sent: Time::ZERO + MS * (100 * number + 99),
+                in_flight: Bytes::ZERO,
+                delivered: Bytes::ZERO,
+                lost: Bytes::ZERO,
+                app_limited: false,
+                retransmitted: false,
+            };
+            controller.on_ack(&Ack {
+                now: Time::ZERO + MS * (100 * number + 1099),
+                rtt: Some(MS * 777),
+                newest: Some(at),
+                delivered: Bytes::new(20 * (number + 1) * MSS),
+                ..ACK
+            });
+        }
+        assert!(segments(&*controller) > 24.0, "{}", segments(&*controller));
     }
 
     #[test]

@@ -13,11 +13,16 @@
 //! * The transport has a window: it is twice the rate times the smoothed RTT, and never limits the
 //!   rate, except when acknowledgments stop.
 //! * The first rate is the initial window of the transport over the first RTT; the papers begin
-//!   with two segments.
-//! * At most two intervals of the start are without a report. The papers double with each interval,
-//!   which with a long queue would be several doublings too many.
-//! * A timeout begins anew with two segments in a round trip: the papers have no timer.
-//! * A report of an interval that the application limited changes no rate.
+//!   with two segments. The first interval is no trial: of a real transport some packets leave
+//!   before the first pacing rate holds, and count as a higher rate than the next.
+//! * Of the start one trial is without a report, and until it comes the sender goes on at the rate
+//!   before, as in the authors' code for QUIC (`pcc_sender.cc`: `CreateUsefulInterval`,
+//!   `GetSendingRateForNonUsefulInterval`). The papers double with each interval, which with a long
+//!   queue would be several doublings too many.
+//! * The papers have no timer. After a timeout the rate stays and learning begins anew, as in the
+//!   authors' module for Linux (`tcp_pcc.c`, `pcc_set_state`); a start ends at its best rate.
+//! * A report of an interval that the application or the receiver limited changes no rate, unless
+//!   more than a twentieth was lost: then the rate is too high, whatever limits it besides.
 
 mod allegro;
 mod monitor;
@@ -39,9 +44,8 @@ const RATES: (f64, f64) = (100.0, 1e12);
 const LENGTHS: (Duration, Duration) = (Duration::from_micros(100), Duration::from_secs(10));
 /// Minimum number of packets in a monitor interval (section 2.1 of the paper on Allegro).
 const MIN_PACKETS: f64 = 10.0;
-/// Segments in a round trip after a timeout.
-const RESTART: f64 = 2.0;
-
+/// Loss above which a limited interval counts all the same: Allegro's limit.
+const TOO_MUCH: f64 = 0.05;
 /// What the two algorithms differ in.
 trait Learner: Clone + Debug + Send + Sync + 'static {
     /// The utility of a complete interval.
@@ -61,8 +65,11 @@ trait Learner: Clone + Debug + Send + Sync + 'static {
 /// The start: doubles the rate until the utility falls.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    /// The rate of the last trial.
+    /// The rate of the last trial, and of the one before.
     rate: f64,
+    before: f64,
+    /// The first interval has begun.
+    paced: bool,
     /// Trials begun and reported.
     begun: u32,
     reported: u32,
@@ -74,6 +81,8 @@ impl Start {
     fn new(rate: f64) -> Self {
         Self {
             rate,
+            before: rate,
+            paced: false,
             begun: 0,
             reported: 0,
             best: None,
@@ -81,10 +90,12 @@ impl Start {
     }
 
     fn next(&mut self) -> (f64, Option<u32>) {
-        if self.begun > self.reported.saturating_add(1) {
-            return (self.rate, None);
+        if self.begun > self.reported || !self.paced {
+            self.paced = true;
+            return (self.before, None);
         }
         if self.begun > 0 {
+            self.before = self.rate;
             self.rate = (self.rate * 2.0).min(RATES.1);
         }
         self.begun += 1;
@@ -95,7 +106,7 @@ impl Start {
     fn learn(&mut self, utility: f64, report: &Report) -> Option<f64> {
         self.reported += 1;
         if report.app_limited {
-            self.rate = report.rate;
+            self.rate = self.before;
             return None;
         }
         match self.best {
@@ -178,6 +189,10 @@ impl<L: Learner> Pcc<L> {
         if report.trial.phase != self.phase {
             return;
         }
+        let report = &Report {
+            app_limited: report.app_limited && report.loss <= TOO_MUCH,
+            ..*report
+        };
         let utility = self.learner.utility(report);
         let new_phase = match &mut self.start {
             Some(start) => match start.learn(utility, report) {
@@ -242,8 +257,11 @@ impl<L: Learner> Controller for Pcc<L> {
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
         if let Some(rate) = self.rate {
-            let slow = RESTART * self.mss as f64 / self.srtt.as_secs_f64();
-            self.restart(slow.min(rate));
+            let best = self.start.take().and_then(|start| start.best);
+            let rate = best.map_or(rate, |(rate, _)| rate);
+            self.phase = self.phase.wrapping_add(1);
+            self.learner.begin(rate);
+            self.rate = Some(rate);
         }
         let least = (MIN_PACKETS as u64).saturating_mul(self.mss);
         self.cwnd = self.cwnd.min(least).max(self.mss);
@@ -297,12 +315,14 @@ mod tests {
     #[test]
     fn the_start_doubles_until_the_utility_falls_and_goes_back() {
         let mut start = Start::new(1000.0);
+        assert_eq!(start.next(), (1000.0, None), "the pacing rate begins");
         assert_eq!(start.next(), (1000.0, Some(0)));
-        assert_eq!(start.next(), (2000.0, Some(1)));
-        assert_eq!(start.next(), (2000.0, None), "two are without a report");
+        assert_eq!(start.next(), (1000.0, None), "one is without a report");
         assert_eq!(start.learn(1.0, &report(1000.0)), None);
-        assert_eq!(start.next(), (4000.0, Some(2)));
+        assert_eq!(start.next(), (2000.0, Some(1)));
+        assert_eq!(start.next(), (1000.0, None), "the rate before");
         assert_eq!(start.learn(2.0, &report(2000.0)), None);
+        assert_eq!(start.next(), (4000.0, Some(2)));
         assert_eq!(start.learn(1.9, &report(4000.0)), Some(2000.0));
     }
 }

@@ -117,7 +117,10 @@ impl Monitor {
 
     /// The oldest interval, if it is complete with this acknowledgment.
     pub fn report(&mut self, ack: &Ack) -> Option<Report> {
-        let newest = ack.newest.filter(|packet| !packet.retransmitted)?;
+        // An acknowledgment of a packet that was retransmitted may be that of the first transmission,
+        // unless it has an RTT (RFC 7323 section 4).
+        let newest = ack.newest;
+        let newest = newest.filter(|packet| !packet.retransmitted || ack.rtt.is_some())?;
         let interval = *self.pending.front()?;
         if newest.sent < interval.ends + ack.min_rtt / 4 {
             return None;
