@@ -25,6 +25,8 @@
 //! noq paces at 5/4 of a window per round trip (RFC 9002 section 7.7).
 
 mod adapter;
+#[cfg(test)]
+mod algorithms_tests;
 mod bursts;
 mod control;
 pub mod endpoint;

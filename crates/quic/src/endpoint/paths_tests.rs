@@ -532,3 +532,42 @@ fn a_far_link_is_used_beside_a_fast_one_by_the_default_algorithm() {
     let took = arrivals.last().since(begun).as_secs_f64();
     assert!(took < 12.5, "{took} s; 15.2 s over the fast link alone");
 }
+
+/// The bottleneck of Fig 5 in EMFAST's paper: 1.5 Mbit/s, 120 ms, ten packets.
+fn figure_5() -> Path {
+    let rate = Rate::from_bits_per_sec(1_500_000);
+    Path::symmetric(rate, Duration::from_millis(120), Bytes::new(10 * 1480))
+}
+
+/// Multihoming, as SCTP has it (section 2 of that paper): of two such links one is cut at 20 s, and
+/// the connection goes on over the other, by each of the paper's algorithms.
+#[test]
+fn a_connection_of_emfasts_figure_5_outlives_one_of_its_links() {
+    for controller in [
+        "sctp",
+        "newreno",
+        "fast?alpha=6",
+        "mfast?alpha=6",
+        "emfast?alpha=6",
+    ] {
+        for link in 0..2 {
+            let (mut network, client, server) = connect(&[figure_5(), figure_5()], 1, controller);
+            let begun = network.now();
+            let arrivals = transfer(&mut network, &client, &server, 100_000_000);
+            let cut = begun + seconds(20);
+            network.run_until(cut);
+            let before = arrivals.bytes();
+            network.cut(link, true);
+            network.run_until(begun + seconds(60));
+            let stall = arrivals.longest_stall(cut);
+            let rates = [(before, 20), (arrivals.bytes() - before, 40)]
+                .map(|(bytes, seconds)| bytes as f64 * 8e-6 / f64::from(seconds));
+            assert!(
+                stall < Duration::from_millis(400),
+                "{controller}: {stall:?}"
+            );
+            // Both links, then one of them.
+            assert!(rates[0] > 2.3 && rates[1] > 1.25, "{controller}: {rates:?}");
+        }
+    }
+}
