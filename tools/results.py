@@ -196,8 +196,13 @@ def measured(result):
     return cell("; ".join(parts))
 
 
-# A number that a page repeats: <!-- cerl/fig-4.2: NewReno at 1 % -->0.73<!-- /value -->.
+# A number that a page repeats: <!-- cerl/fig-4.2: NewReno at 1 % -->0.73<!-- /value -->. With
+# `; mean` behind the label it has no deviation.
 REPEATED = re.compile(r"(<!-- ([\w-]+/[\w.-]+): (.*?) -->).*?(<!-- /value -->)")
+
+
+# How many numbers or orders of a paper came out: <!-- cerl: numbers -->5 of 39<!-- /value -->.
+COUNTED = re.compile(r"(<!-- ([\w-]+): (number|order)s -->).*?(<!-- /value -->)")
 
 
 def with_values(text, results):
@@ -209,17 +214,25 @@ def with_values(text, results):
         begin, name, label, end = match.groups()
         if name not in known:
             return match.group()
+        label, _, form = label.partition("; ")
         if (name, label) not in rows:
             raise SystemExit(f"{name} has no row `{label}`, which a page repeats")
         row = rows[name, label]
         deviation = row["measured_stddev"]
         text = value(row)
-        if deviation is not None and row["measured"] is not None:
+        if deviation is not None and row["measured"] is not None and form != "mean":
             decimals = len(text.partition(".")[2])
             text += f" ± {deviation:.{decimals}f}"
         return begin + text + end
 
-    return REPEATED.sub(repeated, text)
+    def counted(match):
+        begin, paper, kind, end = match.groups()
+        of_paper = [
+            one for one in results if one["id"].split("/")[0] == paper and not one["beyond"]
+        ]
+        return begin + right(of_paper, kind) + end if of_paper else match.group()
+
+    return COUNTED.sub(counted, REPEATED.sub(repeated, text))
 
 
 def with_results(text, results):
@@ -262,10 +275,13 @@ def main():
     readme.write_text(replace_summary(readme.read_text(), summary(results, "docs/")))
     (ROOT / "docs" / "results.md").write_text(page(results, options.version))
     folders = {result["id"].split("/")[0] for result in results}
-    for page_of_paper in [ROOT / "docs" / PAGES.get(name, f"{name}.md") for name in folders]:
-        if page_of_paper.exists():
-            text = page_of_paper.read_text()
-            page_of_paper.write_text(with_values(with_results(text, results), results))
+    papers = {ROOT / "docs" / PAGES.get(name, f"{name}.md") for name in folders}
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        before = path.read_text()
+        text = with_results(before, results) if path in papers else before
+        text = with_values(text, results)
+        if text != before:
+            path.write_text(text)
 
 
 if __name__ == "__main__":
