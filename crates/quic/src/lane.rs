@@ -15,6 +15,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 const OVERHEAD: u64 = 36;
 /// Minimum that a probe timeout grants for the variation of the RTT.
 const GRANULARITY: Duration = Duration::from_millis(10);
+/// Acknowledgments that pause for so long, or for half a round trip, may have taken another path.
+const GAP: Duration = Duration::from_millis(50);
 /// How long a peer may hold back an acknowledgment (RFC 9000 section 18.2, default).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
@@ -38,7 +40,7 @@ pub(crate) struct Lane {
     /// The probe timeout (RFC 9002 section 6.2.1) without the back-off, by RTT samples that are
     /// not late; zero before the first.
     pub probe_timeout: Duration,
-    /// Since when acknowledgments are late: they arrive after the probe timeout.
+    /// Since when acknowledgments are late: they arrive after the probe timeout, or after a gap.
     late: Option<Instant>,
     /// When the last packet that is to be acknowledged left.
     pub last_sent: Option<Instant>,
@@ -146,12 +148,16 @@ impl Lane {
         })
     }
 
-    /// Whether the acknowledgment of a packet that left at `sent` comes after the probe timeout, and
-    /// no packet that left since the first such acknowledgment was answered.
+    /// Whether the acknowledgment of a packet that left at `sent` comes after the probe timeout or
+    /// after a gap, and no packet that left since the first such acknowledgment was answered.
     fn is_late(&self, now: Instant, sent: Instant) -> bool {
-        let timeout = std::time::Duration::from(self.probe_timeout);
-        let is_after = !timeout.is_zero() && now > sent + timeout;
-        is_after && self.late.is_none_or(|late| sent < late)
+        if self.probe_timeout.is_zero() || self.late.is_some_and(|late| sent >= late) {
+            return false;
+        }
+        let gap = GAP.max(self.view.srtt / 2);
+        let is_after = |from: Instant, span: Duration| now > from + std::time::Duration::from(span);
+        is_after(sent, self.probe_timeout)
+            || self.unanswered.is_some_and(|since| is_after(since, gap))
     }
 
     /// A packet was declared lost.
