@@ -255,7 +255,7 @@ fn an_older_packet_acknowledged_late_gives_no_rtt_sample() {
 #[test]
 fn a_loss_is_reported_before_the_acknowledgment_that_reveals_it() {
     let mut b = Bench::new(LossResponse::REDUCED);
-    b.send(0, 6);
+    b.send(0, 12); // The window is 10.
     b.ack(100, [1, 2, 3]);
     b.lose(100, &[0], false);
     let calls = b.calls();
@@ -264,19 +264,19 @@ fn a_loss_is_reported_before_the_acknowledgment_that_reveals_it() {
     };
     assert_eq!(
         loss.in_flight,
-        Bytes::new(6 * MTU),
+        Bytes::new(12 * MTU),
         "before the loss and the acknowledgment are taken off"
     );
     assert_eq!(
         (loss.lost, loss.lost_order, loss.next_order),
-        (Bytes::new(MTU), 0, 6)
+        (Bytes::new(MTU), 0, 12)
     );
     assert_eq!((loss.now, loss.sent), (Time::ZERO + ms(100), Time::ZERO));
     assert_eq!(loss.signal, Signal::Loss);
     assert!(ack.in_recovery, "RFC 9002 section 7.3.2: no growth");
     assert_eq!(
         ack.in_flight,
-        Bytes::new(2 * MTU),
+        Bytes::new(8 * MTU),
         "after the loss is taken off"
     );
 }
