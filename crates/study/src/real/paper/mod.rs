@@ -10,7 +10,7 @@ pub mod text;
 use super::{Carrier, Length, RUNS, Row, Trial};
 use crate::Error;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::{Experiment, Library};
+use whimbrel_experiment::{Experiment, Library, RowSpec};
 use whimbrel_net::{Outage, Queue};
 use whimbrel_sim::scenario::Point;
 use whimbrel_units::{Bytes, Duration, Probability, Time};
@@ -88,7 +88,9 @@ pub fn cases(full: bool, seed: u64) -> Result<Vec<Case>, Error> {
     let mut cases: Vec<Case> = Vec::new();
     for point in scenario.points() {
         let case = case(&experiment, point, full, seed);
-        let case = case.ok_or_else(|| wrong(&format!("no rate or controller of `{LINK}`")))?;
+        let mut case = case.ok_or_else(|| wrong(&format!("no rate or controller of `{LINK}`")))?;
+        let through_fades = || through_fades(&experiment, point, &case, &cases);
+        case.seconds_of_paper = case.seconds_of_paper.or_else(through_fades);
         // The paper's algorithms vary fastest, and the added one comes behind them.
         let is_next = cases.last().is_some_and(|last| last.fades != case.fades);
         if is_next {
@@ -112,6 +114,23 @@ fn added(like: Option<&Case>) -> Option<Case> {
     })
 }
 
+/// The paper's period through fades, in whole seconds as the paper has it: the experiment judges
+/// what it is above the period without them, in percent, and no number twice.
+fn through_fades(
+    experiment: &Experiment,
+    point: &Point,
+    case: &Case,
+    before: &[Case],
+) -> Option<f64> {
+    let is_addition = |row: &&RowSpec| row.over.is_some() && row.at.takes(point.parameters());
+    let addition = experiment.rows.iter().find(is_addition)?.paper?;
+    let is_alone = |other: &&Case| {
+        other.fades.count_of_paper == 0 && other.trial.controller == case.trial.controller
+    };
+    let alone = before.iter().find(is_alone)?.seconds_of_paper?;
+    Some((alone * (1.0 + addition / 100.0)).round())
+}
+
 fn case(experiment: &Experiment, point: &Point, full: bool, seed: u64) -> Option<Case> {
     let network = point.network(1);
     let link = network.links.iter().find(|link| link.name == LINK)?;
@@ -129,7 +148,7 @@ fn case(experiment: &Experiment, point: &Point, full: bool, seed: u64) -> Option
         count_of_paper,
         length,
     };
-    let is_period = |row: &&whimbrel_experiment::RowSpec| {
+    let is_period = |row: &&RowSpec| {
         row.measure.name() == PERIOD && row.over.is_none() && row.at.takes(point.parameters())
     };
     let row = experiment.rows.iter().find(is_period);
@@ -196,6 +215,9 @@ mod tests {
         assert_eq!(found[0], named("enhanced-aatp", 0, Some(54.0)));
         assert_eq!(found[1], named("cubic", 0, Some(57.0)));
         assert_eq!(found[2], named("bbr", 0, None));
+        assert_eq!(found[3], named("enhanced-aatp", 10, Some(59.0)));
+        assert_eq!(found[6], named("enhanced-aatp", 10, Some(64.0)));
+        assert_eq!(found[7], named("cubic", 10, Some(81.0)));
         assert_eq!(found[10], named("cubic", 5, Some(76.0)));
         assert_eq!(all[0].trial.rate.as_bits_per_sec(), 148_608_000);
         assert_eq!(all[0].trial.rtt, Duration::from_millis(20));
