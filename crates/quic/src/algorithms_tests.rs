@@ -1,17 +1,18 @@
 //! Every algorithm of the registry over whole connections in virtual time, and what the sources of
 //! the newer ones promise.
 
-use crate::endpoint::testing::{Network, Path, client_config, server_config, transport};
-use crate::{Factory, Monitor, SharedNode, request_prompt_acks};
+use crate::endpoint::testing::{
+    Network, Path, add_endless, client_config, server_config, settings, transport,
+};
+use crate::{Factory, Monitor, SharedNode};
 use bytes::Bytes as Data;
-use noq_proto::{TransportConfig, VarInt};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_net::{Aqm, Mark, QueueUnit, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Bytes of a stream.
-const PER_STREAM: usize = 1 << 20;
+/// Flow control windows of these paths, bytes.
+const WINDOW: u32 = 16 << 20;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -31,41 +32,8 @@ fn with_loss(mut path: Path, loss: &str) -> Path {
     path
 }
 
-/// What transfers have: windows for long paths, and prompt acknowledgments.
-fn settings() -> TransportConfig {
-    let mut transport = transport();
-    let window = VarInt::from_u32(16 << 20);
-    transport
-        .send_window(16 << 20)
-        .send_fairness(false)
-        .stream_receive_window(window)
-        .receive_window(window);
-    request_prompt_acks(&mut transport);
-    transport
-}
-
-/// Adds a connection that sends by `spec`, without an end.
 fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
-    let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(seed);
-    let sending = of(spec);
-    let monitor = sending.monitor();
-    let client = sending.client(client_config(transport()), settings(), Priority::LOWEST);
-    let node = SharedNode::default();
-    let server = of("newreno").server(server_config(transport()), settings(), node);
-    let (client, server) = network.connect(client, server);
-    server.admit(Priority::HIGHEST);
-    network.spawn(async move {
-        let data = Data::from(vec![7; PER_STREAM]);
-        while let Ok(mut stream) = client.open_uni().await {
-            stream.write_chunk(data.clone()).await.ok();
-        }
-    });
-    network.spawn(async move {
-        while let Ok(mut stream) = server.accept_uni().await {
-            stream.read_to_end(PER_STREAM).await.ok();
-        }
-    });
-    monitor
+    add_endless(network, spec, seed, &settings(WINDOW))
 }
 
 /// Mbit/s that one connection alone delivers from `from` to `to` seconds.
@@ -201,10 +169,14 @@ fn messages(path: &Path, spec: &str, streams: usize, seconds: u64) -> Vec<f64> {
     const MESSAGE: usize = 1000;
     let mut network = Network::new(path, 1);
     let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(1);
-    let client = of(spec).client(client_config(transport()), settings(), Priority::LOWEST);
+    let client = of(spec).client(
+        client_config(transport()),
+        settings(WINDOW),
+        Priority::LOWEST,
+    );
     let server = of("newreno").server(
         server_config(transport()),
-        settings(),
+        settings(WINDOW),
         SharedNode::default(),
     );
     let (client, server) = network.connect(client, server);

@@ -1,11 +1,8 @@
 //! The algorithm `whimbrel` over whole connections in virtual time: what QUIC's acknowledgments do
 //! that those of the simulator's TCP do not.
 
-use crate::endpoint::testing::{Network, Path, client_config, server_config, transport};
-use crate::{Factory, Monitor, SharedNode, request_prompt_acks};
-use bytes::Bytes as Data;
-use noq_proto::{TransportConfig, VarInt};
-use whimbrel_cc::fairness::Priority;
+use crate::Monitor;
+use crate::endpoint::testing::{Network, Path, add_endless, settings};
 use whimbrel_net::{Delay, JitterDistribution, Noise, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -22,45 +19,11 @@ fn path(rate: u64, delay: u64, packets: u64) -> Path {
     path
 }
 
-/// Bytes of a stream.
-const PER_STREAM: usize = 1 << 20;
+/// Flow control windows of these paths, bytes.
+const WINDOW: u32 = 64 << 20;
 
-/// What transfers have: windows for long paths, and prompt acknowledgments.
-fn settings() -> TransportConfig {
-    let mut transport = transport();
-    let window = VarInt::from_u32(64 << 20);
-    transport
-        .send_window(64 << 20)
-        .send_fairness(false)
-        .stream_receive_window(window)
-        .receive_window(window);
-    request_prompt_acks(&mut transport);
-    transport
-}
-
-/// Adds a connection that sends by `spec`, without an end.
 fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
-    let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(seed);
-    let sending = of(spec);
-    let monitor = sending.monitor();
-    let client = sending.client(client_config(transport()), settings(), Priority::LOWEST);
-    let node = SharedNode::default();
-    let server = of("newreno").server(server_config(transport()), settings(), node);
-    let (client, server) = network.connect(client, server);
-    // noq 1.4 closes a connection of which one stream holds 2048 packets behind a gap, so a stream
-    // has less data than that.
-    network.spawn(async move {
-        let data = Data::from(vec![7; PER_STREAM]);
-        while let Ok(mut stream) = client.open_uni().await {
-            stream.write_chunk(data.clone()).await.ok();
-        }
-    });
-    network.spawn(async move {
-        while let Ok(mut stream) = server.accept_uni().await {
-            stream.read_to_end(PER_STREAM).await.ok();
-        }
-    });
-    monitor
+    add_endless(network, spec, seed, &settings(WINDOW))
 }
 
 fn megabits(monitor: &Monitor) -> f64 {

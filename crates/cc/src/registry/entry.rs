@@ -264,6 +264,17 @@ pub struct SavedPath {
     pub rtt: Duration,
 }
 
+impl SavedPath {
+    /// What to save after a connection that found this, if `before` was saved before it. A short
+    /// connection may have seen less of the path than an earlier one. `alone`: it has seen enough,
+    /// and replaces a larger entry, too.
+    #[must_use]
+    pub fn replacing(self, before: Option<Self>, alone: bool) -> Self {
+        let larger = before.filter(|before| !alone && before.cwnd > self.cwnd);
+        larger.unwrap_or(self)
+    }
+}
+
 /// What a window of Reno's family grows for. With an acknowledgment for each segment the two agree,
 /// except for the acknowledgment that ends a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -138,7 +138,9 @@ impl Adapter {
             ece,
         };
         self.controller.on_ack(&ack);
-        self.observer.on_ack(&ack);
+        if let Some(observer) = &mut self.observer {
+            observer.on_ack(&ack);
+        }
         self.state.state.delivery_rate = rate.or(self.state.state.delivery_rate);
     }
 

@@ -93,8 +93,8 @@ pub struct Adapter {
     clock: PeerClock,
     ahead: Ahead,
     state: TcpState,
-    /// What the path carries, for a later connection.
-    observer: Observer,
+    /// What the path carries, for a later connection; `None`: nothing is saved.
+    observer: Option<Observer>,
     /// Time of the last acknowledgment of new data.
     last_progress: Time,
     dropped_events: u64,
@@ -108,11 +108,11 @@ impl Adapter {
     /// # Panics
     /// If the algorithm is fed reports on bursts, which [`Datapath`](crate::Datapath) refuses.
     pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
-        Self::resuming(spec, start, seed, utc, None)
+        Self::with_setup(spec, start, &Self::setup(start, seed, utc))
     }
 
     /// The same with what an earlier connection found on the path: it starts with Careful Resume
-    /// (RFC 9959).
+    /// (RFC 9959). [`Self::path`] has what this one finds.
     ///
     /// # Panics
     /// As [`Self::new`].
@@ -127,7 +127,14 @@ impl Adapter {
             saved,
             ..Self::setup(start, seed, utc)
         };
-        let controller = spec.build(&setup);
+        Self {
+            observer: Some(Observer::default()),
+            ..Self::with_setup(spec, start, &setup)
+        }
+    }
+
+    fn with_setup(spec: &Spec, start: &Start, setup: &Setup) -> Self {
+        let controller = spec.build(setup);
         let controller = controller.expect("the datapath refuses algorithms that are fed bursts");
         Self::with_controller(controller, start)
     }
@@ -176,7 +183,7 @@ impl Adapter {
                 episodes: EpisodeCounts::new(controller.classifies_losses()),
                 ..TcpState::default()
             },
-            observer: Observer::default(),
+            observer: None,
             last_progress: Time::ZERO,
             dropped_events: 0,
             last_event: event.time,
@@ -189,8 +196,9 @@ impl Adapter {
 
     /// What the path was seen to carry, and whether that replaces more that was seen before.
     pub fn path(&self) -> Option<(SavedPath, bool)> {
-        let alone = self.observer.is_settled() || self.state.episodes.reductions > 0;
-        self.observer.path().map(|path| (path, alone))
+        let observer = self.observer.as_ref()?;
+        let alone = observer.is_settled() || self.state.episodes.reductions > 0;
+        observer.path().map(|path| (path, alone))
     }
 
     /// Lets NACKs excuse losses, from the beginning of the connection on.

@@ -2,7 +2,7 @@
 //!
 //! An entry belongs to a pair of addresses, without ports, and lives as long as the agent, at most a
 //! day. The number of entries is bounded: the oldest goes first. An entry is what the peer
-//! acknowledged at its own address, so nobody can change those of others.
+//! acknowledged at its own address, so a peer cannot change the entries of others.
 
 use crate::connection::Addresses;
 use std::collections::HashMap;
@@ -28,8 +28,10 @@ impl KnownPaths {
 
     /// Saves what a connection found. `alone`: it replaces a larger entry, too.
     pub fn save(&mut self, ends: &Addresses, path: SavedPath, alone: bool, now: Time) {
-        let before = self.get(ends, now).filter(|_| !alone);
-        if before.is_some_and(|before| before.cwnd > path.cwnd) {
+        let before = self.get(ends, now);
+        let found = path.replacing(before, alone);
+        if found != path {
+            // The entry that stays is as old as before.
             return;
         }
         if self.0.len() >= MOST && !self.0.contains_key(&key(ends)) {

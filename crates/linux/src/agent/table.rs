@@ -79,9 +79,7 @@ impl Table {
         }
         if event.kind == kind::END {
             let live = slot.take()?;
-            if self.options.resume_rate
-                && let Some((path, alone)) = live.adapter.path()
-            {
+            if let Some((path, alone)) = live.adapter.path() {
                 let now = Time::from_nanos(event.time);
                 self.paths.save(&live.addresses, path, alone, now);
             }
@@ -149,10 +147,16 @@ impl Table {
             .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let utc = utc_at(start.event.time);
         let addresses = start.addresses();
-        let now = Time::from_nanos(start.event.time);
-        let saved = self.paths.get(&addresses, now);
+        let spec = &self.options.controller;
+        let adapter = if self.options.resume_rate {
+            let now = Time::from_nanos(start.event.time);
+            let saved = self.paths.get(&addresses, now);
+            Adapter::resuming(spec, start, seed, utc, saved)
+        } else {
+            Adapter::new(spec, start, seed, utc)
+        };
         let mut live = Live {
-            adapter: Adapter::resuming(&self.options.controller, start, seed, utc, saved),
+            adapter,
             addresses,
             began: Time::from_nanos(start.event.time.saturating_sub(self.origin)),
             decisions: Vec::new(),

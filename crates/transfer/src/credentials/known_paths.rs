@@ -83,15 +83,14 @@ impl KnownPath {
     }
 }
 
-/// What to save after a connection that saw `seen`, if `before` was saved before it. A short transfer
-/// may have seen less than an earlier one: it counts alone only if it met losses.
+/// What to save after a connection that saw `seen`, if `before` was saved before it. A short
+/// transfer counts alone only if it met losses.
 pub(crate) fn to_save(seen: &Snapshot, before: Option<SavedPath>) -> Option<SavedPath> {
     let Some(path) = seen.path else {
         return before;
     };
     let alone = seen.path_is_settled || seen.episodes.reductions > 0;
-    let larger = before.filter(|before| !alone && before.cwnd > path.cwnd);
-    Some(larger.unwrap_or(path))
+    Some(path.replacing(before, alone))
 }
 
 impl std::fmt::Display for Entry {

@@ -213,19 +213,24 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    /// The counts of a packet that left after so many milliseconds.
+    fn sent_at(after: u64) -> AtSending {
+        AtSending {
+            sent: Time::ZERO + MS * after,
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            app_limited: false,
+            retransmitted: false,
+        }
+    }
+
     /// A window of 20 segments, which arrive a packet each 5 ms, `delay` ms after they were sent by
     /// the receiver's clock; the acknowledgments take any time.
     fn window(controller: &mut dyn Controller, number: u64, delay: u64) {
         for i in 0..20 {
             let sent = 100 * number + 5 * i;
-            let at = AtSending {
-                sent: Time::ZERO + MS * sent,
-                in_flight: Bytes::ZERO,
-                delivered: Bytes::ZERO,
-                lost: Bytes::ZERO,
-                app_limited: false,
-                retransmitted: false,
-            };
+            let at = sent_at(sent);
             controller.on_ack(&Ack {
                 now: Time::ZERO + MS * (sent + 1000),
                 rtt: Some(MS * 777 * (1 + i % 3)),
@@ -264,14 +269,7 @@ mod tests {
         let mut controller = avoiding();
         for number in 0..6 {
             window(&mut *controller, number, 0);
-            let at = AtSending {
-                sent: Time::ZERO + MS * (100 * number + 99),
-                in_flight: Bytes::ZERO,
-                delivered: Bytes::ZERO,
-                lost: Bytes::ZERO,
-                app_limited: false,
-                retransmitted: false,
-            };
+            let at = sent_at(100 * number + 99);
             controller.on_ack(&Ack {
                 now: Time::ZERO + MS * (100 * number + 1099),
                 rtt: Some(MS * 777),

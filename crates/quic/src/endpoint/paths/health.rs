@@ -99,14 +99,12 @@ impl Path {
     /// A packet has just arrived over it, or one of it was acknowledged.
     fn has_just_spoken(&self, now: Instant) -> bool {
         let recent = RECENT.max(self.srtt() / 4);
-        let heard = self.control.lock().lane.heard;
-        heard.max(self.arrived).is_some_and(|at| now < at + recent)
+        self.last_spoken().is_some_and(|at| now < at + recent)
     }
 
-    /// A packet arrived over it after `since`, or one of it was acknowledged.
-    fn has_spoken_since(&self, since: Instant) -> bool {
-        let heard = self.control.lock().lane.heard;
-        heard.max(self.arrived).is_some_and(|at| at > since)
+    /// When a packet last arrived over it, or one of it was last acknowledged.
+    fn last_spoken(&self) -> Option<Instant> {
+        self.control.lock().lane.heard.max(self.arrived)
     }
 
     /// A packet that left after `last` was acknowledged. Acknowledgments of earlier ones may only
@@ -232,14 +230,15 @@ impl Paths {
     /// Whether another path would bring what is in flight on this one sooner.
     ///
     /// `is_dry`: nothing else waits. `by_data`: that matters to data in flight. A receiver has only
-    /// reports in flight, and nobody waits for them.
+    /// reports in flight, which may arrive late.
     fn is_hopeless(&self, now: Instant, index: usize, is_dry: bool, by_data: bool) -> bool {
         let path = &self.open[index];
         // If this path is silent, an idle one may be dead: it may have swallowed the
         // acknowledgments of this one.
         let is_proven = |other: &Path| match path.health {
             Health::Silent { since, .. } => {
-                other.has_spoken_since(path.control.lock().lane.unanswered.unwrap_or(since))
+                let since = path.control.lock().lane.unanswered.unwrap_or(since);
+                other.last_spoken() > Some(since)
             }
             Health::Good => other.lives(now),
         };

@@ -12,10 +12,12 @@
 
 #![allow(dead_code, unused_imports, reason = "for all tests of this crate")]
 
+mod endless;
 mod network;
 mod tasks;
 mod tls;
 
+pub(crate) use endless::{add_endless, settings};
 pub(crate) use network::{Counts, Network, Packet, Path, Reordering, SERVER};
 pub(crate) use tasks::Timer;
 pub(crate) use tls::{

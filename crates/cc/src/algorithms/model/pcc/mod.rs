@@ -46,6 +46,7 @@ const LENGTHS: (Duration, Duration) = (Duration::from_micros(100), Duration::fro
 const MIN_PACKETS: f64 = 10.0;
 /// Loss above which a limited interval counts all the same: Allegro's limit.
 const TOO_MUCH: f64 = 0.05;
+
 /// What the two algorithms differ in.
 trait Learner: Clone + Debug + Send + Sync + 'static {
     /// The utility of a complete interval.
@@ -194,20 +195,20 @@ impl<L: Learner> Pcc<L> {
             ..*report
         };
         let utility = self.learner.utility(report);
-        let new_phase = match &mut self.start {
-            Some(start) => match start.learn(utility, report) {
-                None => false,
-                Some(rate) => {
-                    self.start = None;
-                    self.learner.begin(rate);
-                    true
-                }
-            },
-            None => self.learner.learn(number, utility, report),
-        };
-        if new_phase {
+        if let Some(start) = &mut self.start {
+            if let Some(rate) = start.learn(utility, report) {
+                self.learn_from(rate);
+            }
+        } else if self.learner.learn(number, utility, report) {
             self.phase = self.phase.wrapping_add(1);
         }
+    }
+
+    /// Ends the start, and begins to learn at this rate.
+    fn learn_from(&mut self, rate: f64) {
+        self.start = None;
+        self.learner.begin(rate);
+        self.phase = self.phase.wrapping_add(1);
     }
 
     /// The window that never limits the rate.
@@ -257,10 +258,9 @@ impl<L: Learner> Controller for Pcc<L> {
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
         if let Some(rate) = self.rate {
-            let best = self.start.take().and_then(|start| start.best);
+            let best = self.start.as_ref().and_then(|start| start.best);
             let rate = best.map_or(rate, |(rate, _)| rate);
-            self.phase = self.phase.wrapping_add(1);
-            self.learner.begin(rate);
+            self.learn_from(rate);
             self.rate = Some(rate);
         }
         let least = (MIN_PACKETS as u64).saturating_mul(self.mss);
