@@ -304,7 +304,7 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	u32 slot = f->slot, flight = in_flight(tp), target, cwnd, ssthresh;
 	u32 most = tp->snd_cwnd_clamp; /* ~0 unless somebody set it */
 	struct command *command = bpf_map_lookup_elem(&commands, &slot);
-	u64 word, pacing, reduction, answers, ahead;
+	u64 word, pacing, reduction, answers, ahead, ahead_pacing;
 	u8 state = READ_BITS(tp, inet_conn.icsk_ca_state);
 
 	if (!command)
@@ -317,6 +317,8 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	reduction = *(volatile u64 *)&command->reduction;
 	answers = *(volatile u64 *)&command->answers;
 	ssthresh = *(volatile u64 *)&command->ssthresh;
+	ahead_pacing = *(volatile u64 *)(rs && rs->acked_sacked == 1 ? &command->ahead_pacing[0] :
+									&command->ahead_pacing[1]);
 	if (*(volatile u64 *)&command->ahead != ahead)
 		ahead = 0; /* it was written just now */
 	if (answers != f->answers) {
@@ -347,8 +349,11 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	if (rs && ahead && answers == prior && !(reduction & 1) && !newly_lost) {
 		u32 window = answered_ahead(tp, ahead, ack_flags, rs, cwnd, ssthresh);
 
-		if (window > cwnd)
+		if (window > cwnd) {
 			cwnd = window;
+			if (ahead_pacing)
+				pacing = ahead_pacing;
+		}
 	}
 	/* Until a loss is answered the flight does not grow. */
 	if (f->waits && (s64)(answers - f->waits) >= 0)

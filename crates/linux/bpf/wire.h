@@ -62,7 +62,7 @@ struct nack {
 };
 
 struct command {
-	u64 window, pacing, ssthresh, reduction, answers, ahead, reserved[2];
+	u64 window, pacing, ssthresh, reduction, answers, ahead, ahead_pacing[2];
 };
 
 struct control {

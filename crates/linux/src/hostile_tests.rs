@@ -61,7 +61,7 @@ fn nonsense(event: &Event) -> Command {
         reduction,
         answers: noise,
         ahead: 0,
-        reserved: [0; 2],
+        ahead_pacing: [0, u64::MAX],
     }
 }
 

@@ -196,8 +196,8 @@ pub struct Command {
     /// delivers one packet (lowest 16 bits), or more (next 16 bits), if it ends nothing and reveals
     /// no loss. 0: none.
     pub ahead: u64,
-    /// Fills the cache line.
-    pub reserved: [u64; 2],
+    /// The pacing rates that belong to the two windows of `ahead`, bytes per second; 0: none.
+    pub ahead_pacing: [u64; 2],
 }
 
 /// Shared state of one instance.

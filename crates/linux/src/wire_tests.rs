@@ -79,7 +79,15 @@ fn both_halves_have_the_same_structures() {
         reserved
     );
     compare!(
-        "command", Command, window, pacing, ssthresh, reduction, answers, ahead, reserved
+        "command",
+        Command,
+        window,
+        pacing,
+        ssthresh,
+        reduction,
+        answers,
+        ahead,
+        ahead_pacing
     );
     compare!(
         "control", Control, heartbeat, silence, events, dropped, fallbacks, refused, clamped,

@@ -232,9 +232,11 @@ impl CarefulResume {
         if known_fate(ack) < v.end {
             return;
         }
+        // A queue that is gone was a burst, and gaps between bursts are not the path's rate.
+        let slower = v.queue && v.late >= LATE;
         let span = ack.now.since(v.began);
         let known =
-            (v.queue && !span.is_zero()).then(|| Rate::over(v.acked, span).bytes_in(ack.min_rtt));
+            (slower && !span.is_zero()).then(|| Rate::over(v.acked, span).bytes_in(ack.min_rtt));
         self.begin(known.unwrap_or(v.cwnd), known);
         self.phase = Phase::Normal;
     }

@@ -264,6 +264,25 @@ fn section_3_4_a_queue_stops_the_growth_and_its_rate_is_the_slow_start_threshold
     );
 }
 
+/// The receive window or the kernel let a burst go at once, and nothing for the rest of the round
+/// trip: what was acknowledged in it is not what the path carries.
+#[test]
+fn a_queue_that_is_gone_says_nothing_about_the_path() {
+    let mut path = path("newreno", 600, RTT).jump();
+    path.send();
+    path.wait(RTT);
+    path.ack(1);
+    for _ in 0..LATE {
+        let ack = path.ack_of(10, Duration::from_millis(120));
+        path.controller.on_ack(&ack);
+    }
+    assert_eq!(path.segments(), 49, "half of what is in flight");
+    path.wait(RTT);
+    path.ack(59);
+    assert_eq!(path.controller.phase(), "slow start");
+    assert_eq!(path.controller.ssthresh(), None);
+}
+
 #[test]
 fn section_3_5_a_loss_halves_what_passed_and_forgets_the_rest() {
     for validating in [false, true] {

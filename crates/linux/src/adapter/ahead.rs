@@ -11,7 +11,7 @@
 //!
 //! [`Command::ahead`]: crate::wire::Command::ahead
 
-use super::Adapter;
+use super::{Adapter, pacing_command};
 use crate::wire::{self, Event, kind};
 use whimbrel_cc::Ack;
 use whimbrel_units::Bytes;
@@ -23,11 +23,13 @@ const MAX_WINDOW: u64 = 64;
 /// After a prediction that was too large, as many must be right.
 const PROBATION: u32 = 64;
 
-/// The predicted windows.
+/// The predicted windows and pacing rates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ahead {
     /// As in the command; 0: none.
     windows: u64,
+    /// As in the command.
+    pacing: [u64; 2],
     /// The number of predictions that must be right before they are used.
     probation: u32,
 }
@@ -36,6 +38,11 @@ impl Ahead {
     /// [`Command::ahead`](crate::wire::Command::ahead).
     pub fn command(&self) -> u64 {
         if self.probation == 0 { self.windows } else { 0 }
+    }
+
+    /// [`Command::ahead_pacing`](crate::wire::Command::ahead_pacing).
+    pub fn pacing(&self) -> [u64; 2] {
+        self.pacing
     }
 
     /// The acknowledgment that was predicted has been answered with a window of `packets`.
@@ -67,26 +74,29 @@ impl Adapter {
         if predicted && ahead.windows != 0 {
             ahead.check(event.acked, self.controller.cwnd().get() / self.mss);
         }
-        ahead.windows = self.predict();
+        (ahead.windows, ahead.pacing) = self.predict();
         self.ahead = ahead;
     }
 
-    /// The predicted windows. None in a recovery, where proportional rate reduction decides, and
-    /// with a pacing rate, which limits before the window does.
-    fn predict(&self) -> u64 {
+    /// The predicted windows, and the pacing rates with which they begin. None in a recovery, where
+    /// proportional rate reduction decides, and with a pacing rate now, which limits before the
+    /// window does.
+    fn predict(&self) -> (u64, [u64; 2]) {
         let is_small = self.controller.cwnd().get() / self.mss <= MAX_WINDOW;
         if !is_small
             || self.episodes.stage().is_reducing()
             || self.controller.pacing_rate().is_some()
         {
-            return 0;
+            return (0, [0; 2]);
         }
         let after = |packets: u64| {
             let mut copy = self.controller.clone_box();
             copy.on_ack(&self.next_ack(Bytes::new(packets * self.mss)));
-            (copy.cwnd().get() / self.mss).clamp(1, u64::from(u16::MAX))
+            let window = (copy.cwnd().get() / self.mss).clamp(1, u64::from(u16::MAX));
+            (window, pacing_command(copy.pacing_rate()))
         };
-        after(1) | after(2) << 16
+        let ((one, one_paced), (more, more_paced)) = (after(1), after(2));
+        (one | more << 16, [one_paced, more_paced])
     }
 
     /// An acknowledgment like the last one that delivers this much and uses the whole window.
@@ -179,7 +189,7 @@ mod tests {
     fn after_a_prediction_that_was_too_large_many_must_be_right() {
         let mut ahead = Ahead {
             windows: 11 | 12 << 16,
-            probation: 0,
+            ..Ahead::default()
         };
         ahead.check(1, 11);
         ahead.check(3, 12);
@@ -191,6 +201,37 @@ mod tests {
             ahead.check(1, 11);
         }
         assert_eq!(ahead.command(), 11 | 12 << 16);
+    }
+
+    /// The jump of Careful Resume would leave at once if the kernel had its window before its rate.
+    #[test]
+    fn a_window_comes_with_the_rate_at_which_it_is_sent() {
+        let (_, event) = connection("newreno", 10);
+        let start = Start {
+            event,
+            ..Start::default()
+        };
+        let saved = whimbrel_cc::SavedPath {
+            cwnd: Bytes::new(600_000),
+            rtt: whimbrel_units::Duration::from_millis(100),
+        };
+        let spec: Spec = "newreno".parse().expect("an algorithm");
+        let utc = whimbrel_units::Duration::ZERO;
+        let mut adapter = Adapter::resuming(&spec, &start, 1, utc, Some(saved));
+        let mut event = event;
+        for _ in 0..4 {
+            event = acknowledge(&event);
+            adapter.on_event(&event);
+        }
+        // The initial window of ten packets is acknowledged by two more, not by one.
+        let ahead = adapter.command();
+        assert_eq!(ahead.pacing, 0);
+        assert_eq!(ahead.ahead, 19 | 100 << 16);
+        assert_eq!(ahead.ahead_pacing, [0, 1_000_000]);
+        adapter.on_event(&acknowledge(&event));
+        let answer = adapter.command();
+        assert_eq!(answer.window as u32, 100);
+        assert_eq!(answer.pacing, 1_000_000);
     }
 
     #[test]

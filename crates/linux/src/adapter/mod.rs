@@ -40,7 +40,7 @@ use receiver_clock::PeerClock;
 use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::{Controller, SavedPath, Setup, Spec, Verdict};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Upper bound on the packets of one event that are reported one by one. An event with more comes
 /// from a kernel that counts otherwise, or from no kernel.
@@ -273,18 +273,17 @@ impl Adapter {
     pub fn command(&self) -> Command {
         let packets = |bytes: Bytes| bytes.get() / self.mss;
         let cwnd = packets(self.controller.cwnd()).clamp(1, u64::from(u32::MAX));
-        let pacing = self.controller.pacing_rate();
         // TCP_INFINITE_SSTHRESH.
         let ssthresh = self.controller.ssthresh().map_or(0x7fff_ffff, packets);
         Command {
             window: u64::from(self.generation) << 32 | cwnd,
-            pacing: pacing.map_or(0, |rate| rate.as_bytes_per_sec().max(1)),
+            pacing: pacing_command(self.controller.pacing_rate()),
             ssthresh: ssthresh.clamp(2, 0x7fff_ffff),
             reduction: self.state.episodes.reductions << 1
                 | u64::from(self.episodes.stage().is_reducing()),
             answers: self.last_event,
             ahead: self.ahead.command(),
-            reserved: [0; 2],
+            ahead_pacing: self.ahead.pacing(),
         }
     }
 
@@ -370,6 +369,11 @@ impl Adapter {
     fn time(&self, nanos: u64) -> Time {
         Time::from_nanos(nanos.saturating_sub(self.origin))
     }
+}
+
+/// [`Command::pacing`].
+fn pacing_command(rate: Option<Rate>) -> u64 {
+    rate.map_or(0, |rate| rate.as_bytes_per_sec().max(1))
 }
 
 /// Payload of a full segment, bytes: no IP packet carries more than 65,535.

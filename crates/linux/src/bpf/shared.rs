@@ -73,6 +73,11 @@ impl Commands {
             (offset_of!(Command, ssthresh), command.ssthresh),
             (offset_of!(Command, reduction), command.reduction),
             (offset_of!(Command, answers), command.answers),
+            (offset_of!(Command, ahead_pacing), command.ahead_pacing[0]),
+            (
+                offset_of!(Command, ahead_pacing) + 8,
+                command.ahead_pacing[1],
+            ),
         ];
         for (offset, value) in fields {
             if let Some(word) = self.words.get(first + offset / 8) {
