@@ -79,13 +79,15 @@ impl Adapter {
     }
 
     /// The predicted windows, and the pacing rates with which they begin. None in a recovery, where
-    /// proportional rate reduction decides, and with a pacing rate now, which limits before the
-    /// window does.
+    /// proportional rate reduction decides. With a pacing rate, which limits before the window does,
+    /// only before the jump of Careful Resume: no acknowledgment follows that of the initial window
+    /// for a round trip.
     fn predict(&self) -> (u64, [u64; 2]) {
         let is_small = self.controller.cwnd().get() / self.mss <= MAX_WINDOW;
+        let jumps = self.delivered.bytes() < self.jump_after;
         if !is_small
             || self.episodes.stage().is_reducing()
-            || self.controller.pacing_rate().is_some()
+            || (self.controller.pacing_rate().is_some() && !jumps)
         {
             return (0, [0; 2]);
         }
@@ -206,6 +208,12 @@ mod tests {
     /// The jump of Careful Resume would leave at once if the kernel had its window before its rate.
     #[test]
     fn a_window_comes_with_the_rate_at_which_it_is_sent() {
+        for controller in ["newreno", "bbr", "whimbrel"] {
+            jump_is_answered_ahead(controller);
+        }
+    }
+
+    fn jump_is_answered_ahead(controller: &str) {
         let (_, event) = connection("newreno", 10);
         let start = Start {
             event,
@@ -215,7 +223,7 @@ mod tests {
             cwnd: Bytes::new(600_000),
             rtt: whimbrel_units::Duration::from_millis(100),
         };
-        let spec: Spec = "newreno".parse().expect("an algorithm");
+        let spec: Spec = controller.parse().expect("an algorithm");
         let utc = whimbrel_units::Duration::ZERO;
         let mut adapter = Adapter::resuming(&spec, &start, 1, utc, Some(saved));
         let mut event = event;
@@ -225,9 +233,9 @@ mod tests {
         }
         // The initial window of ten packets is acknowledged by two more, not by one.
         let ahead = adapter.command();
-        assert_eq!(ahead.pacing, 0);
-        assert_eq!(ahead.ahead, 19 | 100 << 16);
-        assert_eq!(ahead.ahead_pacing, [0, 1_000_000]);
+        assert!(ahead.ahead & 0xffff < 30, "{controller}");
+        assert_eq!(ahead.ahead >> 16, 100, "{controller}");
+        assert_eq!(ahead.ahead_pacing[1], 1_000_000, "{controller}");
         adapter.on_event(&acknowledge(&event));
         let answer = adapter.command();
         assert_eq!(answer.window as u32, 100);

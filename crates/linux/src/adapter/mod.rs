@@ -92,6 +92,8 @@ pub struct Adapter {
     unjudged: bool,
     clock: PeerClock,
     ahead: Ahead,
+    /// Bytes delivered after which a saved path is tried; 0: none is known.
+    jump_after: u64,
     state: TcpState,
     /// What the path carries, for a later connection; `None`: nothing is saved.
     observer: Option<Observer>,
@@ -127,10 +129,13 @@ impl Adapter {
             saved,
             ..Self::setup(start, seed, utc)
         };
-        Self {
+        let mut adapter = Self {
             observer: Some(Observer::default()),
+            jump_after: saved.map_or(0, |_| setup.initial_window.get()),
             ..Self::with_setup(spec, start, &setup)
-        }
+        };
+        adapter.look_ahead(&start.event, false, false);
+        adapter
     }
 
     fn with_setup(spec: &Spec, start: &Start, setup: &Setup) -> Self {
@@ -179,6 +184,7 @@ impl Adapter {
             unjudged: false,
             clock: PeerClock::new(start),
             ahead: Ahead::default(),
+            jump_after: 0,
             state: TcpState {
                 episodes: EpisodeCounts::new(controller.classifies_losses()),
                 ..TcpState::default()
