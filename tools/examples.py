@@ -4,7 +4,7 @@
 An example is a block ```console with `$ whimbrel ...` in its first lines, and what that prints. Those
 that simulate have the same output on every machine; those that use the network have not, and are
 left alone. A block that has a line `...` shows parts of the output: each part must be in it. A time
-in parentheses at the end of a line is left as it is.
+in parentheses at the end of a line is left as it is, also if the result was stored.
 
 tools/examples.py [--check] [--whimbrel target/release/whimbrel]
 
@@ -25,7 +25,7 @@ PAGES = ["README.md", "docs/start.md", "docs/choose-a-protocol.md", "docs/simula
 # What prints the same on every machine.
 COMMANDS = {"advise", "compare", "controllers", "judge", "model", "rank", "reproduce", "sim"}
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
-SECONDS = re.compile(r"\(\d[\d. ]*m?s\)$")
+SECONDS = re.compile(r"\(\d[\d. ]*m?s(, stored result of .*)?\)$")
 # A scenario that one example prints and later ones of the page run.
 SCENARIO = "path.toml"
 
