@@ -2,6 +2,7 @@
 //! programs, and shows the statistics of the path.
 
 mod direction;
+mod topology;
 
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag};
@@ -13,14 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
+use topology::TopologyArgs;
 use whimbrel_cc::Spec;
 use whimbrel_link::{
-    Capture, IntervalLog, LinkError, LossLog, MAX_INTERFACES, Options, PathSpec, Prepared, Program,
+    Capture, IntervalLog, Layout, LinkError, LossLog, MAX_INTERFACES, Options, PathSpec, Prepared,
+    Program,
 };
 use whimbrel_net::{Delay, Outage, Queue, WifiSpec};
 use whimbrel_sim::scenario::{Link, Loss, Scenario, Traces, Written};
 use whimbrel_study::real::algorithm::{Congestion, Registered, for_tcp};
-use whimbrel_study::real::{emulated, path_table};
+use whimbrel_study::real::{emulated, path_table, topology_json, topology_tables};
 use whimbrel_study::tcp::on_path;
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 use whimbrel_watch::path as live_path;
@@ -34,7 +37,7 @@ use whimbrel_watch::path as live_path;
 ///
 /// Both directions have the same rate, delay and outages, and a queue each, managed alike; random
 /// loss and corruption apply from near to far only. The --reverse-* flags say what differs from far
-/// to near.
+/// to near. --topology makes several named nodes instead of two ends.
 #[derive(clap::Args)]
 #[command(
     mut_arg("rate_trace", |trace| trace.alias("trace")),
@@ -58,6 +61,7 @@ Examples:
   whimbrel link --scenario net.toml --link radio,core --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario two.toml --link wifi --link lte \\
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2 --via whimbrel0 --via whimbrel1
+  whimbrel link --topology net.toml --run 'office=iperf3 -s' -- iperf3 -c office
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
   whimbrel link --rate 10Mbit/s --rtt 600ms --csv path.csv --pcap path.pcapng -- ./measure.sh
   whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
@@ -68,6 +72,7 @@ pub struct LinkArgs {
     #[arg(
         long,
         value_name = "FILE.toml",
+        group = "file",
         conflicts_with_all = [
             "PathArgs", "Forward", "Reverse", "wifi", "delay_trace", "outage", "drop",
         ],
@@ -76,11 +81,12 @@ pub struct LinkArgs {
     scenario: Option<PathBuf>,
     /// Which link of the scenario, or several one behind the other from near to far: `radio,core`
     /// [default: the only one that flows share]; repeat it to give both ends an interface for each:
-    /// whimbrel0, whimbrel1, ...
+    /// whimbrel0, whimbrel1, ...; of a topology, the one that --csv, --pcap and --watch show
+    /// [default: the first]
     #[arg(
         long,
         value_name = "NAME[,NAME]",
-        requires = "scenario",
+        requires = "file",
         help_heading = "Path"
     )]
     link: Vec<String>,
@@ -132,6 +138,8 @@ pub struct LinkArgs {
     seed: u64,
     #[command(flatten)]
     reverse: Reverse,
+    #[command(flatten)]
+    topology: TopologyArgs,
 
     /// Command at the far end, for `sh -c`; it starts first, has up to 2 s to open a socket, and
     /// ends with COMMAND
@@ -187,14 +195,24 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         );
         return Err(BadInput::new(text).into());
     }
-    let specs = match &args.scenario {
-        Some(file) => {
+    let mut options = Options {
+        ecn: args.ecn,
+        ..Options::default()
+    }
+    .with_far(args.far.clone().map(Program::Shell));
+    let topology = args.topology.read(&args.link, args.seed, &mut options)?;
+    let specs = match (&topology, &args.scenario) {
+        (Some(topology), _) => topology.paths.clone(),
+        (None, Some(file)) => {
             let (text, file) = sim::read(file)?;
             let scenario = Scenario::parse(&text, &file)?;
             emulated::paths(&scenario, &file, &args.link, args.seed)?
         }
-        None => vec![path(&args)?],
+        (None, None) => vec![path(&args)?],
     };
+    if topology.is_none() {
+        options.layout = Layout::ends(specs.len());
+    }
     let congestion = match (&args.controller, &args.tcp) {
         (Some(spec), _) => Congestion::Whimbrel(spec.clone()),
         (None, Some(name)) => {
@@ -202,6 +220,10 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         }
         (None, None) => Congestion::Host,
     };
+    if let (Congestion::Whimbrel(spec), Some(_)) = (&congestion, &topology) {
+        let text = format!("--tcp {spec}: with --topology only an algorithm of the kernel's own");
+        return Err(BadInput::new(text).into());
+    }
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
     let lost = args.lost.as_deref().map(create).transpose()?;
@@ -213,15 +235,9 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let command = if args.command.is_empty() {
-        shell(args.quiet)
+        shell(args.quiet, &options)
     } else {
         args.command.clone()
-    };
-    let mut options = Options {
-        far: args.far.clone().map(Program::Shell),
-        interfaces: specs.len(),
-        ecn: args.ecn,
-        ..Options::default()
     };
     let registered = register(congestion, &mut options)?;
     options
@@ -260,14 +276,21 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     };
     let ended = running.map(|running| running.finish(report.elapsed));
     if !args.quiet {
-        eprint!("{}", path_table(&report));
+        let tables = match &topology {
+            Some(topology) => topology_tables(&report, topology),
+            None => path_table(&report),
+        };
+        eprint!("{tables}");
         if let Some(ended) = &ended {
             eprint!("\n{}", on_path::text(ended, report.status));
         }
     }
     if let Some((mut file, path)) = json {
         use std::io::Write;
-        let mut value = report.json();
+        let mut value = match &topology {
+            Some(topology) => topology_json(&report, topology),
+            None => report.json(),
+        };
         if let Some(ended) = &ended {
             value["tcp"] = on_path::json(ended, report.status);
         }
@@ -317,12 +340,18 @@ fn create(path: &Path) -> anyhow::Result<(std::fs::File, PathBuf)> {
     Ok((file, path.to_owned()))
 }
 
-fn shell(quiet: bool) -> Vec<OsString> {
+fn shell(quiet: bool, options: &Options) -> Vec<OsString> {
     if !quiet {
+        let name = |node| options.layout.name(node).unwrap_or_default();
+        let nodes = (0..).map_while(|node| {
+            let address = options.layout.address(node)?;
+            Some(format!("{} {address}", name(node)))
+        });
+        let nodes: Vec<String> = nodes.collect();
         eprintln!(
-            "This shell is at {}, the far end is {}.",
-            whimbrel_link::NEAR,
-            whimbrel_link::FAR
+            "This shell is at `{}` of {}.",
+            name(options.at),
+            nodes.join(", ")
         );
     }
     vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]

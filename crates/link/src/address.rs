@@ -1,4 +1,4 @@
-//! The addresses of the two ends. They exist only in the namespaces, so they do not collide with
+//! The addresses of the nodes. They exist only in the namespaces, so they do not collide with
 //! addresses outside.
 
 use std::net::Ipv4Addr;
@@ -21,4 +21,11 @@ pub(crate) fn of_interface(number: usize) -> [Ipv4Addr; 2] {
         let [a, b, _, d] = first.octets();
         Ipv4Addr::new(a, b, third, d)
     })
+}
+
+/// The address of a node of a topology, which all its interfaces have.
+pub(crate) fn of_node(number: usize) -> Ipv4Addr {
+    let [a, b, ..] = NEAR.octets();
+    let last = u8::try_from(number + 1).unwrap_or(u8::MAX);
+    Ipv4Addr::new(a, b, 255, last)
 }

@@ -3,8 +3,9 @@
 use crate::clock::Clock;
 use crate::direction::{Carrier, Direction};
 use crate::error::LinkError;
+use crate::layout::Port;
 use crate::managed::Managed;
-use crate::namespace::{self, Ends};
+use crate::namespace::{self, Networks};
 use crate::observer::Observer;
 use crate::report::DirectionReport;
 use crate::wifi::{Channel, Station};
@@ -43,15 +44,15 @@ impl<'a> BothWays<'a> {
         })
     }
 
-    /// Both directions, between interfaces `number` of the two ends.
+    /// Both directions, between two interfaces.
     pub fn directions<'b>(
         &'b self,
-        ends: &'b Ends,
-        number: usize,
+        networks: &'b Networks,
+        ends: [Port; 2],
         clock: Clock,
         observer: Option<&'b dyn Observer>,
     ) -> Result<[Direction<'b>; 2], LinkError> {
-        let (near, far) = (&ends.near.tuns[number], &ends.far.tuns[number]);
+        let [near, far] = ends.map(|port| networks.tun(port));
         let seed = self.spec.seed;
         // Different seeds: otherwise both directions would lose the same packets.
         let seeds = [seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
@@ -78,18 +79,18 @@ impl<'a> BothWays<'a> {
         }
     }
 
-    /// Adds to what the directions between interfaces `number` counted what only the kernel and the
+    /// Adds to what the directions between two interfaces counted what only the kernel and the
     /// description say.
     pub fn complete(
         &self,
         reports: [DirectionReport; 2],
-        ends: &Ends,
-        number: usize,
+        networks: &Networks,
+        ends: [Port; 2],
         elapsed: Duration,
     ) -> [DirectionReport; 2] {
         let [mut forward, mut backward] = reports;
-        forward.missed = namespace::missed(&ends.near, number);
-        backward.missed = namespace::missed(&ends.far, number);
+        forward.missed = namespace::missed(networks, ends[0]);
+        backward.missed = namespace::missed(networks, ends[1]);
         forward.capacity = self.capacity(0, elapsed);
         backward.capacity = self.capacity(1, elapsed);
         [forward, backward]

@@ -64,9 +64,11 @@ pub enum LinkError {
         /// The status that a shell returns: 127 if it was not found, 126 if it could not be run.
         status: u8,
     },
-    /// The far command ended with an error before COMMAND was started.
-    #[error("the far command ended with status {status} before COMMAND was started")]
-    FarEnded {
+    /// A peer ended with an error before COMMAND was started.
+    #[error("the {node} command ended with status {status} before COMMAND was started")]
+    PeerEnded {
+        /// The name of its node.
+        node: String,
         /// Its exit status, 128 + signal if it was killed.
         status: u8,
     },

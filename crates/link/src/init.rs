@@ -2,8 +2,8 @@
 //! forwards signals, and ends with COMMAND. The kernel then kills all remaining processes in the
 //! namespace; it does the same when this process is killed because the emulator died.
 
-use crate::address::{FAR, NEAR};
 use crate::error::LinkError;
+use crate::hosts;
 use crate::job::Job;
 use crate::process::{call, child_process};
 use crate::program::Program;
@@ -24,11 +24,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long COMMAND waits for the far command to open a socket. A far command that opens none (a
-/// client, a recorder) delays the start by this time.
-const FAR_READY: Duration = Duration::from_secs(2);
-/// How long the far command has to end after SIGTERM.
-const FAR_END: Duration = Duration::from_secs(1);
+/// How long COMMAND waits for a peer to open a socket. A peer that opens none (a client, a recorder)
+/// delays the start by this time.
+const PEER_READY: Duration = Duration::from_secs(2);
+/// How long the peers have to end after SIGTERM.
+const PEER_END: Duration = Duration::from_secs(1);
 /// How long COMMAND has to end after SIGTERM or SIGHUP.
 const COMMAND_END: Duration = Duration::from_secs(3);
 /// Polling interval for states that send no event.
@@ -37,16 +37,16 @@ const GLANCE: Duration = Duration::from_millis(5);
 /// Messages to the emulator, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// The far command is ready; COMMAND can start.
+    /// The peers are ready; COMMAND can start.
     Ready,
     /// COMMAND has ended.
     Ended,
     /// COMMAND could not be started: the status that a shell returns, and why.
     NoCommand(u8, String),
-    /// `/bin/sh` could not be started for the far command.
-    NoFar(u8, String),
-    /// The far command ended, before COMMAND was started or while it ran.
-    FarEnded(u8),
+    /// `/bin/sh` could not be started for a peer.
+    NoPeer(u8, String),
+    /// A peer, by its number, ended with this status, before COMMAND was started or while it ran.
+    PeerEnded(u8, usize),
 }
 
 impl Message {
@@ -57,8 +57,8 @@ impl Message {
             Self::NoCommand(status, why) => {
                 format!("no-command {status} {}", why.replace('\n', " "))
             }
-            Self::NoFar(status, why) => format!("no-far {status} {}", why.replace('\n', " ")),
-            Self::FarEnded(status) => format!("far-ended {status}"),
+            Self::NoPeer(status, why) => format!("no-peer {status} {}", why.replace('\n', " ")),
+            Self::PeerEnded(status, peer) => format!("peer-ended {status} {peer}"),
         };
         // An error means that the emulator is dead; the kernel is about to kill this process too.
         let _ = writeln!(to, "{text}");
@@ -73,8 +73,8 @@ impl Message {
             "ready" => Self::Ready,
             "ended" => Self::Ended,
             "no-command" => Self::NoCommand(status()?, words.next().unwrap_or_default().to_owned()),
-            "no-far" => Self::NoFar(status()?, words.next().unwrap_or_default().to_owned()),
-            "far-ended" => Self::FarEnded(status()?),
+            "no-peer" => Self::NoPeer(status()?, words.next().unwrap_or_default().to_owned()),
+            "peer-ended" => Self::PeerEnded(status()?, words.next()?.parse().ok()?),
             _ => return None,
         })
     }
@@ -174,23 +174,30 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
         true => process::id(),
         false => job.emulator,
     };
+    if job.layout.named {
+        // Where it fails, programs still have the addresses in their environment.
+        let _ = hosts::add(&job.layout.hosts());
+    }
+    let networks: Vec<String> = job
+        .networks
+        .iter()
+        .map(|one| path_of(holder, one))
+        .collect();
+    let environment = job.layout.environment(&networks);
     let queue = SignalFd::with_flags(&signals(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let mut family = Family::default();
 
-    if let Some(far) = job.far_program {
-        setns(job.far, CloneFlags::CLONE_NEWNET)?;
-        match start(far, job, End::Far, holder) {
-            Ok(pid) => family.far = Some(pid),
+    for (number, peer) in job.peers.iter().enumerate() {
+        setns(job.networks[peer.node], CloneFlags::CLONE_NEWNET)?;
+        match start(&peer.program, job, Role::Peer, &environment) {
+            Ok(pid) => family.peers.push((number, pid)),
             Err(e) => {
-                Message::NoFar(shell_status(&e), e.to_string()).write(control);
+                Message::NoPeer(shell_status(&e), e.to_string()).write(control);
                 return Ok(shell_status(&e));
             }
         }
-        if let Some(status) = family.wait_until_far_is_ready() {
-            Message::FarEnded(status).write(control);
-            if status != 0 {
-                return Ok(status);
-            }
+        if let Some(status) = family.wait_until_ready(number, control) {
+            return Ok(status);
         }
     }
     Message::Ready.write(control);
@@ -198,8 +205,8 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     // `set_pdeathsig` above.
     control.read_exact(&mut [0])?;
 
-    setns(job.near, CloneFlags::CLONE_NEWNET)?;
-    match start(job.command, job, End::Near, holder) {
+    setns(job.networks[job.at], CloneFlags::CLONE_NEWNET)?;
+    match start(job.command, job, Role::Command, &environment) {
         Ok(pid) => family.command = Some(pid),
         Err(e) => {
             let why = if e.kind() == io::ErrorKind::NotFound {
@@ -208,13 +215,13 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
                 e.to_string()
             };
             Message::NoCommand(shell_status(&e), why).write(control);
-            family.end_far();
+            family.end_peers();
             return Ok(shell_status(&e));
         }
     }
     let status = family.attend(&queue, control)?;
     Message::Ended.write(control);
-    family.end_far();
+    family.end_peers();
     Ok(status)
 }
 
@@ -232,19 +239,23 @@ fn show_own_processes() -> bool {
         .is_ok()
 }
 
-/// Which end a program is at.
+/// What a program is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum Role {
     /// COMMAND: it has standard input and output, and Ctrl-C is for it.
-    Near,
-    /// Its peer, which must keep running.
-    Far,
+    Command,
+    /// A peer, which must keep running.
+    Peer,
 }
 
 /// Starts a program with the signal mask of the emulator's caller. In this process the signals stay
-/// blocked: those that arrive meanwhile wait in the queue and are forwarded. The process `holder`
-/// holds the namespaces open.
-fn start(program: &Program, job: &Job<'_>, end: End, holder: u32) -> io::Result<Pid> {
+/// blocked: those that arrive meanwhile wait in the queue and are forwarded.
+fn start(
+    program: &Program,
+    job: &Job<'_>,
+    role: Role,
+    environment: &[(String, String)],
+) -> io::Result<Pid> {
     let mut command = match program {
         Program::Command(words) => {
             let (first, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
@@ -258,20 +269,15 @@ fn start(program: &Program, job: &Job<'_>, end: End, holder: u32) -> io::Result<
             command
         }
         Program::Function(work) => {
-            let child = || match end == End::Near || detach().is_ok() {
+            let child = || match role == Role::Command || detach().is_ok() {
                 true => call(|| work()),
                 false => 126,
             };
             return Ok(child_process(child)?);
         }
     };
-    command.envs([
-        ("WHIMBREL_NEAR", NEAR.to_string()),
-        ("WHIMBREL_FAR", FAR.to_string()),
-        ("WHIMBREL_NEAR_NETNS", path_of(holder, job.near)),
-        ("WHIMBREL_FAR_NETNS", path_of(holder, job.far)),
-    ]);
-    if end == End::Far {
+    command.envs(environment.iter().cloned());
+    if role == Role::Peer {
         command
             .process_group(0)
             .stdin(Stdio::null())
@@ -286,7 +292,7 @@ fn start(program: &Program, job: &Job<'_>, end: End, holder: u32) -> io::Result<
     Ok(Pid::from_raw(child.id() as i32))
 }
 
-/// Makes this process one of the far end: a process group of its own, no input, and output that
+/// Makes this process a peer: a process group of its own, no input, and output that
 /// goes to standard error.
 fn detach() -> io::Result<()> {
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
@@ -308,13 +314,14 @@ fn shell_status(e: &io::Error) -> u8 {
 #[derive(Default)]
 struct Family {
     command: Option<Pid>,
-    far: Option<Pid>,
+    /// The peers that run, by their numbers.
+    peers: Vec<(usize, Pid)>,
 }
 
 /// A process that has ended, and its status.
 enum Gone {
     Command(u8),
-    Far(u8),
+    Peer(u8, usize),
     Orphan,
 }
 
@@ -326,23 +333,29 @@ impl Family {
             WaitStatus::Signaled(pid, signal, _) => (pid, 128 + signal as u8),
             _ => return None,
         };
-        Some(if self.command.take_if(|p| *p == pid).is_some() {
-            Gone::Command(status)
-        } else if self.far.take_if(|p| *p == pid).is_some() {
-            Gone::Far(status)
-        } else {
-            Gone::Orphan
+        if self.command.take_if(|p| *p == pid).is_some() {
+            return Some(Gone::Command(status));
+        }
+        let peer = self.peers.iter().position(|(_, p)| *p == pid);
+        Some(match peer {
+            Some(index) => Gone::Peer(status, self.peers.remove(index).0),
+            None => Gone::Orphan,
         })
     }
 
-    /// Waits until the far command has opened a socket, at most [`FAR_READY`]. Returns its status
-    /// if it ends before.
-    fn wait_until_far_is_ready(&mut self) -> Option<u8> {
-        let until = Instant::now() + FAR_READY;
-        while Instant::now() < until && !a_socket_is_open() {
+    /// Waits until peer `number` has opened a socket in this thread's namespace or ended, at most
+    /// [`PEER_READY`]. Returns the status of a peer that fails.
+    fn wait_until_ready(&mut self, number: usize, control: &mut UnixStream) -> Option<u8> {
+        let until = Instant::now() + PEER_READY;
+        let mut waiting = true;
+        while waiting && Instant::now() < until && !a_socket_is_open() {
             while let Some(gone) = self.reap() {
-                if let Gone::Far(status) = gone {
-                    return Some(status);
+                if let Gone::Peer(status, peer) = gone {
+                    Message::PeerEnded(status, peer).write(control);
+                    if status != 0 {
+                        return Some(status);
+                    }
+                    waiting &= peer != number;
                 }
             }
             std::thread::sleep(GLANCE);
@@ -357,7 +370,7 @@ impl Family {
             while let Some(gone) = self.reap() {
                 match gone {
                     Gone::Command(status) => return Ok(status),
-                    Gone::Far(status) => Message::FarEnded(status).write(control),
+                    Gone::Peer(status, peer) => Message::PeerEnded(status, peer).write(control),
                     Gone::Orphan => {}
                 }
             }
@@ -392,13 +405,14 @@ impl Family {
         }
     }
 
-    /// Sends SIGTERM to the far command and waits a short time. If it does not end, the kernel
-    /// kills it with this process.
-    fn end_far(&mut self) {
-        let Some(far) = self.far else { return };
-        let _ = killpg(far, Signal::SIGTERM);
-        let until = Instant::now() + FAR_END;
-        while self.far.is_some() && Instant::now() < until {
+    /// Sends SIGTERM to the peers and waits a short time. The kernel kills those that do not end
+    /// with this process.
+    fn end_peers(&mut self) {
+        for (_, peer) in &self.peers {
+            let _ = killpg(*peer, Signal::SIGTERM);
+        }
+        let until = Instant::now() + PEER_END;
+        while !self.peers.is_empty() && Instant::now() < until {
             if self.reap().is_none() {
                 std::thread::sleep(GLANCE);
             }
@@ -431,8 +445,8 @@ mod tests {
             Message::Ready,
             Message::Ended,
             Message::NoCommand(127, "command not found".into()),
-            Message::NoFar(126, "two words".into()),
-            Message::FarEnded(143),
+            Message::NoPeer(126, "two words".into()),
+            Message::PeerEnded(143, 2),
         ] {
             let (mut to, from) = UnixStream::pair().expect("a pair");
             message.write(&mut to);
@@ -440,7 +454,7 @@ mod tests {
             let text = io::read_to_string(from).expect("a line");
             assert_eq!(Message::read(&text), Some(message));
         }
-        assert_eq!(Message::read("far-ended many"), None);
+        assert_eq!(Message::read("peer-ended many"), None);
         assert_eq!(Message::read(""), None);
     }
 }

@@ -12,7 +12,8 @@
 //!
 //! The ends may have several interfaces, `whimbrel0`, `whimbrel1`, ..., each with a path of its
 //! own. The far end has one address for all of them: a program that binds to an interface reaches
-//! it there.
+//! it there. In general a [`Layout`] says which nodes there are and how links connect them; nodes of
+//! a topology forward packets, as routers do.
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names
 //! and are held by open files alone; the commands run in a PID namespace, whose processes the
@@ -30,10 +31,12 @@ mod ecn;
 mod error;
 mod flow_queues;
 mod held;
+mod hosts;
 mod init;
 mod interval_log;
 mod job;
 mod json;
+mod layout;
 mod log_file;
 mod loss_log;
 mod lost_segments;
@@ -54,6 +57,8 @@ pub use address::{FAR, MAX_INTERFACES, NEAR};
 pub use capture::Capture;
 pub use error::LinkError;
 pub use interval_log::IntervalLog;
+pub use job::Peer;
+pub use layout::{Layout, MAX_LINKS, MAX_NODES};
 pub use loss_log::LossLog;
 pub use lost_segments::LostSegments;
 pub use namespace::kernel_has;

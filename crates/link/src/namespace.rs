@@ -1,7 +1,8 @@
-//! The network namespaces of the two ends.
+//! The network namespaces of the nodes.
 
 use crate::error::LinkError;
-use crate::{address, tun};
+use crate::layout::{Layout, Node, Port};
+use crate::tun;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::{
@@ -9,22 +10,21 @@ use nix::sys::socket::{
 };
 use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
-use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
 /// The maximum TCP buffer in the namespaces, in bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the
 /// kernel counts each segment's overhead too.
 const MAX_TCP_BUFFER: u32 = 256 << 20;
 
-/// One end: a namespace and the TUN devices in it.
-pub(crate) struct End {
+/// A namespace and the TUN devices in it.
+pub(crate) struct Network {
     /// Keeps the namespace alive, and serves to enter it.
     pub namespace: File,
     /// The paths' sides of the devices, by number.
     pub tuns: Vec<OwnedFd>,
 }
 
-impl Drop for End {
+impl Drop for Network {
     /// Ends connections that their processes left with unsent data. Otherwise the kernel would keep
     /// retransmitting for minutes, and the namespace would live as long. The buffers of such
     /// connections count against `net.ipv4.tcp_mem`, which all namespaces of the host share; when
@@ -39,45 +39,46 @@ impl Drop for End {
     }
 }
 
-/// Both ends.
-pub(crate) struct Ends {
-    pub near: End,
-    pub far: End,
+/// The networks of all nodes.
+pub(crate) struct Networks {
+    /// In the order of the layout's nodes.
+    pub all: Vec<Network>,
     /// Settings that could not be made, for the user.
     pub notes: Vec<String>,
 }
 
-/// Makes both ends, connected by so many interfaces each. Afterwards the calling thread is in its
-/// own network namespace if it has the right to return to it; otherwise (in a user namespace) it
-/// stays in the near one.
-pub(crate) fn make(
-    interfaces: usize,
-    congestion: Option<&str>,
-    ecn: bool,
-) -> Result<Ends, LinkError> {
-    let own = current()?;
-    let mut notes = Vec::new();
-    let addresses = |end: usize| {
-        let numbers = 0..interfaces.max(1);
-        numbers.map(move |number| address::of_interface(number)[end])
-    };
-    let far = end(addresses(1), congestion, ecn, &mut notes)?;
-    let near = end(addresses(0), congestion, ecn, &mut notes)?;
-    // The far end has one name and one address, whatever the interface.
-    for number in 1..interfaces {
-        tun::add_route(address::FAR, number)?;
+impl Networks {
+    /// The path's side of an interface.
+    pub fn tun(&self, port: Port) -> &OwnedFd {
+        &self.all[port.node].tuns[port.interface]
     }
-    let _ = setns(&own, CloneFlags::CLONE_NEWNET);
-    notes.dedup();
-    Ok(Ends { near, far, notes })
 }
 
-fn end(
-    addresses: impl Iterator<Item = Ipv4Addr>,
+/// Makes the networks of all nodes. Afterwards the calling thread is in its own network namespace
+/// if it has the right to return to it; otherwise (in a user namespace) it stays in that of the
+/// first node.
+pub(crate) fn make(
+    layout: &Layout,
+    congestion: Option<&str>,
+    ecn: bool,
+) -> Result<Networks, LinkError> {
+    let own = current()?;
+    let mut notes = Vec::new();
+    let nodes = layout.nodes.iter().rev();
+    let networks = nodes.map(|node| network(node, congestion, ecn, &mut notes));
+    let mut all = networks.collect::<Result<Vec<_>, _>>()?;
+    all.reverse();
+    let _ = setns(&own, CloneFlags::CLONE_NEWNET);
+    notes.dedup();
+    Ok(Networks { all, notes })
+}
+
+fn network(
+    node: &Node,
     congestion: Option<&str>,
     ecn: bool,
     notes: &mut Vec<String>,
-) -> Result<End, LinkError> {
+) -> Result<Network, LinkError> {
     enter_new()?;
     let namespace = current()?;
     // Packets to one interface may arrive over another (ip-sysctl.rst). Best effort: it is the
@@ -85,12 +86,19 @@ fn end(
     for name in ["all", "default"] {
         let _ = fs::write(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"), "0");
     }
+    if node.forwards {
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1")
+            .map_err(LinkError::io("letting a node forward packets"))?;
+    }
     let mut tuns = Vec::new();
-    for (number, address) in addresses.enumerate() {
-        tuns.push(tun::make(number, address)?);
+    for (number, address) in node.addresses.iter().enumerate() {
+        tuns.push(tun::make(number, *address, node.mask)?);
+    }
+    for (host, interface) in &node.routes {
+        tun::add_route(*host, *interface)?;
     }
     set_tcp(congestion, ecn, notes)?;
-    Ok(End { namespace, tuns })
+    Ok(Network { namespace, tuns })
 }
 
 /// The thread's network namespace.
@@ -169,10 +177,11 @@ pub fn kernel_has(name: &str) -> bool {
 
 /// Number of packets that the kernel dropped at an interface because the emulator did not read them
 /// in time. The calling thread enters the namespace.
-pub(crate) fn missed(end: &End, interface: usize) -> Option<u64> {
-    setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
+pub(crate) fn missed(networks: &Networks, port: Port) -> Option<u64> {
+    let namespace = &networks.all[port.node].namespace;
+    setns(namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-    dropped_by(&table, &tun::name(interface))
+    dropped_by(&table, &tun::name(port.interface))
 }
 
 /// The column "transmit, drop" of `/proc/net/dev`: after 8 columns of received traffic come bytes,
@@ -184,10 +193,10 @@ fn dropped_by(table: &str, device: &str) -> Option<u64> {
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Number of segments that TCP at this end dropped on arrival for lack of memory. The calling
+/// Number of segments that TCP at this node dropped on arrival for lack of memory. The calling
 /// thread enters the namespace.
-pub(crate) fn dropped_on_arrival(end: &End) -> Option<u64> {
-    setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
+pub(crate) fn dropped_on_arrival(network: &Network) -> Option<u64> {
+    setns(&network.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
     Some(dropped_by_tcp(&table))
 }

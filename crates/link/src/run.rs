@@ -1,14 +1,14 @@
 //! A run: namespaces, commands, the two directions, and the end.
 
 use crate::PathSpec;
-use crate::address::MAX_INTERFACES;
 use crate::both_ways::BothWays;
 use crate::clock::Clock;
 use crate::direction::{Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
-use crate::job::Job;
-use crate::namespace::{self, Ends};
+use crate::job::{Job, Peer};
+use crate::layout::Layout;
+use crate::namespace::{self, Networks};
 use crate::observer::{Observer, Observers};
 use crate::process::{status, threads};
 use crate::program::Program;
@@ -27,38 +27,40 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use whimbrel_units::{Duration, Time};
 
 /// Optional settings of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// What runs in the far namespace. It starts first, has up to two seconds to open a socket, and
-    /// gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
-    pub far: Option<Program>,
-    /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
+    /// The nodes and how links connect them.
+    pub layout: Layout,
+    /// The node of COMMAND, by its index in the layout.
+    pub at: usize,
+    /// What runs at other nodes. Each starts before COMMAND, has up to two seconds to open a socket,
+    /// and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
+    pub peers: Vec<Peer>,
+    /// TCP congestion control of all nodes, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
-    /// Interfaces of each end, each with a path of its own: 1 to [`MAX_INTERFACES`].
-    pub interfaces: usize,
-    /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
+    /// Whether TCP requests ECN at all nodes; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
-    /// These see each packet that the path drops or corrupts.
+    /// These see each packet that the observed link drops or corrupts.
     pub observers: Vec<Arc<dyn Observer>>,
+    /// The link that observers see, by its index in the layout.
+    pub observed: usize,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            far: None,
-            congestion: None,
-            interfaces: 1,
-            ecn: false,
-            observers: Vec::new(),
-        }
+impl Options {
+    /// Runs a program at the far end of a path between [two ends](Layout::ends).
+    pub fn with_far(mut self, program: Option<Program>) -> Self {
+        let peer = |program| Peer { node: 1, program };
+        self.peers.extend(program.map(peer));
+        self
     }
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
 ///
-/// Time on the path (schedules, outages) counts from the start of the command. Both commands find
-/// the two addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for
-/// `nsenter --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`.
+/// Time on the path (schedules, outages) counts from the start of the command. All commands find the
+/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for `nsenter
+/// --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`. A node `ship` of a topology has
+/// `WHIMBREL_NODE_SHIP` and `WHIMBREL_NODE_SHIP_NETNS`, and its name in `/etc/hosts`.
 ///
 /// Must be called before the process starts any thread. Without root, it moves the process into a
 /// user namespace of its own, permanently.
@@ -69,22 +71,24 @@ pub fn run(spec: &PathSpec, command: &Program, options: &Options) -> Result<Repo
     Prepared::new(command, options)?.run(spec)
 }
 
-/// The namespaces and the processes of a run, before the path exists. The far command has been
-/// started, COMMAND has not. From here on the process may start threads. Dropping it ends
+/// The namespaces and the processes of a run, before the path exists. The peers have been started,
+/// COMMAND has not. From here on the process may start threads. Dropping it ends
 /// everything.
 pub struct Prepared {
     // Dropped first: it kills the processes, which use the rest.
     init: Init,
     queue: SignalFd,
     _blocked: Blocked,
-    ends: Ends,
+    networks: Networks,
+    layout: Layout,
     /// COMMAND's program, for messages.
     program: String,
     observer: Option<Observers>,
+    observed: usize,
 }
 
 impl Prepared {
-    /// Makes the namespaces and starts the far command: the part of [`run`] that needs a process
+    /// Makes the namespaces and starts the peers: the part of [`run`] that needs a process
     /// without threads.
     ///
     /// # Errors
@@ -96,8 +100,15 @@ impl Prepared {
         if threads != 1 {
             return Err(LinkError::Threads(threads));
         }
-        let interfaces = options.interfaces.clamp(1, MAX_INTERFACES);
-        let ends = namespace::make(interfaces, options.congestion.as_deref(), options.ecn)?;
+        let layout = options.layout.clone();
+        let places = options.peers.iter().map(|peer| peer.node);
+        if let Some(node) = places
+            .chain([options.at])
+            .find(|node| layout.name(*node).is_none())
+        {
+            return Err(LinkError::Failed(format!("there is no node {node}")));
+        }
+        let networks = namespace::make(&layout, options.congestion.as_deref(), options.ecn)?;
         let blocked = Blocked::new()?;
         let queue = SignalFd::with_flags(
             &init::signals(),
@@ -105,24 +116,29 @@ impl Prepared {
         )
         .map_err(LinkError::os("opening a queue of signals"))?;
         let job = Job {
-            near: &ends.near.namespace,
-            far: &ends.far.namespace,
-            far_program: options.far.as_ref(),
+            layout: &layout,
+            networks: networks.all.iter().map(|one| &one.namespace).collect(),
+            peers: &options.peers,
             command,
+            at: options.at,
             signals: blocked.0,
             emulator: std::process::id(),
         };
         let (ours, theirs) =
             UnixStream::pair().map_err(LinkError::io("making a pair of sockets"))?;
-        let mut init = Init::spawn(&job, ours, theirs)?;
+        let node = |peer: &Peer| layout.name(peer.node).unwrap_or_default().to_owned();
+        let peers = options.peers.iter().map(node).collect();
+        let mut init = Init::spawn(&job, peers, ours, theirs)?;
         init.wait_until_ready()?;
         Ok(Self {
             init,
             queue,
             _blocked: blocked,
-            ends,
+            networks,
+            layout,
             program,
             observer: Observers::of(&options.observers),
+            observed: options.observed,
         })
     }
 
@@ -134,21 +150,17 @@ impl Prepared {
         self.run_all(std::slice::from_ref(spec))
     }
 
-    /// The same, with a path for each interface. Observers see the first.
+    /// The same, with a path for each link of the layout.
     ///
     /// # Errors
-    /// As [`run`]; also if there are not as many paths as [interfaces](Options::interfaces).
+    /// As [`run`]; also if there are not as many paths as links.
     pub fn run_all(mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
-        if specs.len() != self.ends.near.tuns.len() {
-            let text = format!(
-                "{} paths for {} interfaces",
-                specs.len(),
-                self.ends.near.tuns.len()
-            );
+        let links = self.layout.links.len();
+        if specs.len() != links {
+            let text = format!("{} paths for {links} links", specs.len());
             return Err(LinkError::Failed(text));
         }
-        let observer = self.observer.as_ref().map(|all| all as _);
-        let mut report = emulate(specs, &self.ends, &mut self.init, &self.queue, observer)?;
+        let mut report = self.emulate(specs)?;
         self.init.listen_to_the_end();
         if let Some((status, why)) = self.init.failure.take() {
             return Err(LinkError::Command {
@@ -157,70 +169,76 @@ impl Prepared {
                 status,
             });
         }
-        let notes = self.ends.notes.drain(..).chain(self.init.notes.drain(..));
+        let notes = self
+            .networks
+            .notes
+            .drain(..)
+            .chain(self.init.notes.drain(..));
         report.notes.extend(notes);
         Ok(report)
     }
-}
 
-/// Runs both directions of all paths until COMMAND has ended.
-fn emulate(
-    specs: &[PathSpec],
-    ends: &Ends,
-    init: &mut Init,
-    queue: &SignalFd,
-    observer: Option<&dyn Observer>,
-) -> Result<Report, LinkError> {
-    let stop = Stop::new().map_err(LinkError::os("making an event"))?;
-    let clock = Clock::start();
-    let paths = specs.iter().map(BothWays::new);
-    let paths = paths.collect::<Result<Vec<_>, _>>()?;
-    let mut directions = Vec::new();
-    for (number, path) in paths.iter().enumerate() {
-        let observer = observer.filter(|_| number == 0);
-        directions.extend(path.directions(ends, number, clock, observer)?);
-    }
-    thread::scope(|scope| {
-        // The threads must always be stopped, or the scope never ends.
-        let threads = directions
-            .into_iter()
-            .map(|direction| start(scope, direction, &stop));
-        let threads = threads.collect::<Result<Vec<_>, _>>();
-        let outcome = threads.and_then(|threads| {
-            init.go()?;
-            Ok((threads, init.supervise(queue, clock)?))
-        });
-        stop.stop();
-        let (threads, (status, elapsed)) = outcome?;
-        let failed = |_| LinkError::Failed("an emulating thread failed".to_owned());
-        let mut reports = Vec::new();
-        for thread in threads {
-            reports.push(thread.join().map_err(failed)?);
+    /// Runs both directions of all paths until COMMAND has ended.
+    fn emulate(&mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
+        let networks = &self.networks;
+        let stop = Stop::new().map_err(LinkError::os("making an event"))?;
+        let clock = Clock::start();
+        let paths = specs.iter().map(BothWays::new);
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let links = || paths.iter().zip(&self.layout.links);
+        let observer: Option<&dyn Observer> = self.observer.as_ref().map(|all| all as _);
+        let mut directions = Vec::new();
+        for (number, (path, ends)) in links().enumerate() {
+            let observer = observer.filter(|_| number == self.observed);
+            directions.extend(path.directions(networks, *ends, clock, observer)?);
         }
-        let mut reports = reports.into_iter();
-        let mut complete = Vec::new();
-        for (number, path) in paths.iter().enumerate() {
-            if let (Some(forward), Some(backward)) = (reports.next(), reports.next()) {
-                complete.push(path.complete([forward, backward], ends, number, elapsed));
+        thread::scope(|scope| {
+            // The threads must always be stopped, or the scope never ends.
+            let threads = directions
+                .into_iter()
+                .map(|direction| start(scope, direction, &stop));
+            let threads = threads.collect::<Result<Vec<_>, _>>();
+            let init = &mut self.init;
+            let outcome = threads.and_then(|threads| {
+                init.go()?;
+                Ok((threads, init.supervise(&self.queue, clock)?))
+            });
+            stop.stop();
+            let (threads, (status, elapsed)) = outcome?;
+            let failed = |_| LinkError::Failed("an emulating thread failed".to_owned());
+            let mut reports = Vec::new();
+            for thread in threads {
+                reports.push(thread.join().map_err(failed)?);
             }
-        }
-        let [forward, backward] = complete.remove(0);
-        let notes = dropped_note(ends).into_iter().collect();
-        Ok(Report {
-            status,
-            elapsed,
-            forward,
-            backward,
-            more: complete,
-            notes,
+            let mut reports = reports.into_iter();
+            let mut complete = Vec::new();
+            for (path, ends) in links() {
+                if let (Some(forward), Some(backward)) = (reports.next(), reports.next()) {
+                    complete.push(path.complete([forward, backward], networks, *ends, elapsed));
+                }
+            }
+            let [forward, backward] = complete.remove(0);
+            let notes = dropped_note(networks).into_iter().collect();
+            Ok(Report {
+                status,
+                elapsed,
+                forward,
+                backward,
+                more: complete,
+                notes,
+            })
         })
-    })
+    }
 }
 
 /// A note on segments that the path delivered and TCP dropped, which no counter of the path shows.
-fn dropped_note(ends: &Ends) -> Option<String> {
-    let dropped = |end| namespace::dropped_on_arrival(end).unwrap_or(0);
-    let segments = dropped(&ends.near).saturating_add(dropped(&ends.far));
+fn dropped_note(networks: &Networks) -> Option<String> {
+    let dropped = |network| namespace::dropped_on_arrival(network).unwrap_or(0);
+    let segments = networks
+        .all
+        .iter()
+        .map(dropped)
+        .fold(0, u64::saturating_add);
     (segments > 0).then(|| {
         format!(
             "TCP dropped at least {segments} segments after the path had delivered them, for lack of memory: a \
@@ -272,10 +290,17 @@ struct Init {
     /// Set if COMMAND could not be started: the status that a shell returns, and why.
     failure: Option<(u8, String)>,
     notes: Vec<String>,
+    /// The names of the peers' nodes.
+    peers: Vec<String>,
 }
 
 impl Init {
-    fn spawn(job: &Job<'_>, ours: UnixStream, theirs: UnixStream) -> Result<Self, LinkError> {
+    fn spawn(
+        job: &Job<'_>,
+        peers: Vec<String>,
+        ours: UnixStream,
+        theirs: UnixStream,
+    ) -> Result<Self, LinkError> {
         let (pid, ours) = init::spawn(job, ours, theirs)?;
         Ok(Self {
             pid,
@@ -283,6 +308,7 @@ impl Init {
             status: None,
             failure: None,
             notes: Vec::new(),
+            peers,
         })
     }
 
@@ -296,9 +322,12 @@ impl Init {
         loop {
             match self.next_message() {
                 Some(Message::Ready) => return Ok(()),
-                Some(Message::FarEnded(0)) => self.note_far(0),
-                Some(Message::FarEnded(status)) => return Err(LinkError::FarEnded { status }),
-                Some(Message::NoFar(status, why)) => {
+                Some(Message::PeerEnded(0, peer)) => self.note_ended(0, peer),
+                Some(Message::PeerEnded(status, peer)) => {
+                    let node = self.node(peer);
+                    return Err(LinkError::PeerEnded { node, status });
+                }
+                Some(Message::NoPeer(status, why)) => {
                     return Err(LinkError::Command {
                         command: "/bin/sh".to_owned(),
                         why,
@@ -315,10 +344,16 @@ impl Init {
         }
     }
 
-    fn note_far(&mut self, status: u8) {
+    fn note_ended(&mut self, status: u8, peer: usize) {
         self.notes.push(format!(
-            "the far command ended before COMMAND, with status {status}"
+            "the {} command ended before COMMAND, with status {status}",
+            self.node(peer)
         ));
+    }
+
+    /// The name of a peer's node.
+    fn node(&self, peer: usize) -> String {
+        self.peers.get(peer).cloned().unwrap_or_default()
     }
 
     /// Lets COMMAND start.
@@ -356,7 +391,7 @@ impl Init {
             let spoke = fds[1].any() == Some(true);
             if ended.is_none() && spoke {
                 match self.next_message() {
-                    Some(Message::FarEnded(status)) => self.note_far(status),
+                    Some(Message::PeerEnded(status, peer)) => self.note_ended(status, peer),
                     Some(Message::NoCommand(status, why)) => self.failure = Some((status, why)),
                     _ => ended = Some(clock.now()),
                 }
@@ -390,7 +425,7 @@ impl Init {
     fn listen_to_the_end(&mut self) {
         while let Some(message) = self.next_message() {
             match message {
-                Message::FarEnded(status) => self.note_far(status),
+                Message::PeerEnded(status, peer) => self.note_ended(status, peer),
                 Message::NoCommand(status, why) => self.failure = Some((status, why)),
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use crate::error::LinkError;
 use crate::sys::{self, InterfaceRequest};
-use crate::{MTU, address, netlink};
+use crate::{MTU, netlink};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
@@ -30,7 +30,7 @@ pub(crate) fn add_route(host: Ipv4Addr, number: usize) -> Result<(), LinkError> 
 
 /// Makes TUN device `number` in the current network namespace, with `address` on it, and brings it
 /// and the loopback up.
-pub(crate) fn make(number: usize, address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
+pub(crate) fn make(number: usize, address: Ipv4Addr, mask: Ipv4Addr) -> Result<OwnedFd, LinkError> {
     let name = &name(number)[..];
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let tun = open("/dev/net/tun", flags, Mode::empty()).map_err(|errno| match errno {
@@ -75,7 +75,7 @@ pub(crate) fn make(number: usize, address: Ipv4Addr) -> Result<OwnedFd, LinkErro
             "setting the address",
         ),
         (
-            about(name).address(address::MASK),
+            about(name).address(mask),
             libc::SIOCSIFNETMASK,
             "setting the netmask",
         ),

@@ -30,4 +30,5 @@ mod sim;
 mod support;
 mod tcp;
 mod terminal;
+mod topology;
 mod trace;

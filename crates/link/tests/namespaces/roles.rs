@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{
-    FAR, LinkError, LossCause, NEAR, Observer, Options, PathSpec, Prepared, Program,
+    FAR, Layout, LinkError, LossCause, NEAR, Observer, Options, PathSpec, Prepared, Program,
 };
 use whimbrel_net::{
     AqmSetting, Delay, DelayTrace, DropCause, LinkSpec, LossSpec, QueueLimit, Schedule,
@@ -140,15 +140,16 @@ fn emulate(command: &[String]) -> ExitCode {
     let specs: Vec<PathSpec> = [spec].into_iter().chain(second).collect();
     let counts = Arc::new(Counts::default());
     let options = Options {
-        far: env::var_os("FAR").map(Program::Shell),
         congestion: env::var("CONGESTION").ok(),
-        interfaces: specs.len(),
+        layout: Layout::ends(specs.len()),
         ecn: env::var("ECN").is_ok(),
         observers: env::var_os("OBSERVE")
             .map(|_| Arc::clone(&counts) as _)
             .into_iter()
             .collect(),
-    };
+        ..Options::default()
+    }
+    .with_far(env::var_os("FAR").map(Program::Shell));
     let command = Program::Command(command.iter().map(OsString::from).collect());
     let prepared = Prepared::new(&command, &options);
     // Once it is prepared the process may have other threads.

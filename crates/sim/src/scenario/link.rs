@@ -5,6 +5,7 @@ use super::fields::{Field, Fields, unknown};
 use super::generated::Generator;
 use super::loss::{self, Loss};
 use super::service::{read_delay, read_rate};
+use super::topology::read_between;
 use super::traces::Traces;
 use super::written::Written;
 use super::{ScenarioError, aqm, cellular, low_orbit, wifi, wireless};
@@ -15,7 +16,8 @@ use whimbrel_units::{Duration, Rate};
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
+    "between",
     "rate",
     "wifi",
     "wireless",
@@ -35,6 +37,8 @@ pub(super) const KEYS: [&str; 12] = [
 pub struct Link {
     /// Its name; flows name it in their routes.
     pub name: String,
+    /// The nodes at its ends, for a [topology](super::Topology); the simulator needs none.
+    pub between: Option<Written<[String; 2]>>,
     /// The written direction. Its values hold in the mirrored direction too, except loss.
     pub forward: Direction,
     /// What differs in the mirrored direction.
@@ -111,6 +115,7 @@ pub(super) fn read(
     };
     Ok(Link {
         name: name.to_owned(),
+        between: fields.read("between", read_between)?,
         forward: direction(&fields, traces)?,
         reverse,
         wifi: fields.read("wifi", wifi::read)?,

@@ -49,6 +49,8 @@
 //! The directions of a `wifi` link contend for one channel. Where a link rate is needed, the rate
 //! of the channel is used, although it is an upper bound.
 //!
+//! `between = ["ship", "shore"]` names the nodes at the ends of a link. Only a [`Topology`] uses it.
+//!
 //! A queue in packets or bytes counts the waiting packets, not the one in service. `"x bdp"` is x
 //! times the link's rate (maximum of a schedule, mean of a trace) times the maximum base RTT of the
 //! flows that pass it, in bytes, and at least one full packet. The base RTT sums the propagation
@@ -131,6 +133,7 @@ mod spec;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod traces;
 mod wifi;
 mod wireless;
@@ -149,6 +152,7 @@ pub use route::{FlowRoute, Hop};
 pub use run::Run;
 pub use settings::Settings;
 pub use spec::{Axis, ScenarioSpec};
+pub use topology::{Topology, TopologyLink};
 pub use traces::{Traces, recorded_text};
 pub use with::With;
 pub use written::{Span, Written};

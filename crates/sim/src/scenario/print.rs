@@ -107,6 +107,7 @@ fn bare_key(key: &str) -> String {
 
 fn link_keys(link: &Link, run: &Run) -> Vec<Key> {
     let mut keys: Vec<Key> = [
+        Key::written("between", link.between.as_ref()),
         Key::written("wifi", link.wifi.as_ref()),
         Key::written("wireless", link.wireless.as_ref()),
         link.generated

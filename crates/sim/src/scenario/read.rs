@@ -28,6 +28,21 @@ impl ScenarioSpec {
 pub(super) fn read(tree: &Node, traces: &mut Traces) -> Result<ScenarioSpec, ScenarioError> {
     let root = Fields::new(tree, "")?;
     let run = run::read(&root)?;
+    let links = links(&root, traces)?;
+    let flows = read_flows(&root, &links, &run)?;
+    Ok(ScenarioSpec {
+        destinations: destination::read(&root, &flows)?,
+        links,
+        flows,
+        run,
+        sweep: Vec::new(),
+        traces: 0,
+        span: root.span(),
+    })
+}
+
+/// Reads all `[link.NAME]`.
+pub(super) fn links(root: &Fields<'_>, traces: &mut Traces) -> Result<Vec<Link>, ScenarioError> {
     let mut links = Vec::new();
     if let Some(all) = root.get("link") {
         for (name, field) in all.fields()?.all() {
@@ -40,16 +55,7 @@ pub(super) fn read(tree: &Node, traces: &mut Traces) -> Result<ScenarioSpec, Sce
             links.push(link::read(name, &field, traces)?);
         }
     }
-    let flows = read_flows(&root, &links, &run)?;
-    Ok(ScenarioSpec {
-        destinations: destination::read(&root, &flows)?,
-        links,
-        flows,
-        run,
-        sweep: Vec::new(),
-        traces: 0,
-        span: root.span(),
-    })
+    Ok(links)
 }
 
 fn read_flows(root: &Fields<'_>, links: &[Link], run: &Run) -> Result<Vec<Flow>, ScenarioError> {

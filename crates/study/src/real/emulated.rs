@@ -2,9 +2,9 @@
 
 use crate::{BadInput, Error};
 use std::path::Path;
-use whimbrel_link::PathSpec;
+use whimbrel_link::{Layout, MAX_LINKS, MAX_NODES, PathSpec};
 use whimbrel_sim::NamedLink;
-use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::scenario::{self, Scenario};
 use whimbrel_units::nearest;
 
 /// The suffix of the reverse direction's name in a network.
@@ -23,7 +23,18 @@ pub fn paths(
     if names.is_empty() {
         return Ok(vec![path(scenario, file, None, seed)?]);
     }
-    let named = |(number, name): (u64, &String)| {
+    let names = names.iter().map(String::as_str);
+    each(scenario, file, names, seed)
+}
+
+/// A path for each name.
+fn each<'a>(
+    scenario: &Scenario,
+    file: &Path,
+    names: impl Iterator<Item = &'a str>,
+    seed: u64,
+) -> Result<Vec<PathSpec>, Error> {
+    let named = |(number, name): (u64, &str)| {
         Ok(PathSpec {
             // Links of one kind must not lose the same packets.
             seed: seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
@@ -31,6 +42,80 @@ pub fn paths(
         })
     };
     (0..).zip(names).map(named).collect()
+}
+
+/// Named nodes, and an emulated path for each link between them.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    /// The nodes and how links connect them.
+    pub layout: Layout,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The links.
+    pub links: Vec<scenario::TopologyLink>,
+    /// The path of each link.
+    pub paths: Vec<PathSpec>,
+}
+
+impl Topology {
+    /// Reads a topology file.
+    ///
+    /// # Errors
+    /// The first mistake, with file, line, key and the nearest right word; also if it is too large.
+    pub fn parse(text: &str, file: &Path, seed: u64) -> Result<Self, Error> {
+        let scenario::Topology {
+            scenario,
+            nodes,
+            links,
+        } = scenario::Topology::parse(text, file)?;
+        for (what, count, most) in [
+            ("nodes", nodes.len(), MAX_NODES),
+            ("links", links.len(), MAX_LINKS),
+        ] {
+            if count > most {
+                let text = format!("{}: at most {most} {what}, not {count}", file.display());
+                return Err(BadInput::new(text).into());
+            }
+        }
+        let names = links.iter().map(|link| link.name.as_str());
+        let paths = each(&scenario, file, names, seed)?;
+        let between: Vec<_> = links.iter().map(|link| link.between).collect();
+        Ok(Self {
+            layout: Layout::named(&nodes, &between),
+            nodes,
+            links,
+            paths,
+        })
+    }
+
+    /// The index of a node.
+    ///
+    /// # Errors
+    /// If there is no such node; names the nearest one.
+    pub fn node(&self, name: &str) -> Result<usize, Error> {
+        let names = self.nodes.iter().map(String::as_str);
+        self.nodes
+            .iter()
+            .position(|node| node == name)
+            .ok_or_else(|| BadInput::new(scenario::fields::unknown("node", name, names)).into())
+    }
+
+    /// The index of a link.
+    ///
+    /// # Errors
+    /// If there is no such link; names the nearest one.
+    pub fn link(&self, name: &str) -> Result<usize, Error> {
+        let names = self.links.iter().map(|link| link.name.as_str());
+        self.links
+            .iter()
+            .position(|link| link.name == name)
+            .ok_or_else(|| BadInput::new(scenario::fields::unknown("link", name, names)).into())
+    }
+
+    /// The names of the two ends of a link.
+    pub fn ends(&self, link: &scenario::TopologyLink) -> [&str; 2] {
+        link.between.map(|end| self.nodes[end].as_str())
+    }
 }
 
 /// Both directions of links of the scenario's first point: of those called `names`, one behind the
@@ -196,6 +281,25 @@ route = ["own*", "down", "other"]
         };
         assert_eq!(radio(1), radio(1));
         assert_ne!(radio(1), radio(2));
+    }
+
+    #[test]
+    fn each_link_of_a_topology_has_a_path_with_a_seed_of_its_own() {
+        let text = "[link.radio]\nbetween = [\"ship\", \"shore\"]\nrate = \"8 Mbit/s\"\n\
+                    delay = \"300 ms\"\nqueue = \"1 bdp\"\nloss = \"1 %\"\n\
+                    [link.core]\nbetween = [\"shore\", \"office\"]\n";
+        let topology = Topology::parse(text, Path::new("net.toml"), 7).expect("a topology");
+        let [radio, core] = &topology.paths[..] else {
+            panic!("{:?}", topology.paths)
+        };
+        assert_eq!(radio.forward.queue, QueueLimit::Bytes(Bytes::new(600_000)));
+        assert_eq!(radio.forward.loss.random.get(), 0.01);
+        assert!(radio.backward.loss.random.is_zero());
+        assert_ne!(radio.seed, core.seed);
+        assert_eq!(topology.ends(&topology.links[1]), ["shore", "office"]);
+        assert_eq!(topology.node("office").expect("a node"), 2);
+        let error = topology.node("offce").expect_err("unknown").to_string();
+        assert_eq!(error, "unknown node `offce`, did you mean `office`?");
     }
 
     #[test]

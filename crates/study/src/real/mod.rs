@@ -44,7 +44,7 @@ pub use load::Load;
 pub use measurement::{Measurement, PathQuality, Sample};
 pub use over_tcp::over_tcp;
 pub use page::page;
-pub use path_table::path_table;
+pub use path_table::{path_table, topology_json, topology_tables};
 pub use transfer::Progress;
 
 use crate::path::Path;

@@ -1,5 +1,7 @@
 //! The statistics of a path as a table.
 
+use super::emulated::Topology;
+use serde_json::{Value, json};
 use whimbrel_link::{DirectionReport, Report};
 use whimbrel_net::Counters;
 use whimbrel_report::text_table;
@@ -7,8 +9,65 @@ use whimbrel_units::Duration;
 
 /// A table with a column for each direction, and notes below it.
 pub fn path_table(report: &Report) -> String {
-    let mut directions = vec![&report.forward, &report.backward];
-    directions.extend(report.more.iter().flatten());
+    let names: Vec<String> = (0..=report.more.len())
+        .flat_map(|number| {
+            let of = match report.more.is_empty() {
+                true => String::new(),
+                false => format!("whimbrel{number}, "),
+            };
+            ["near to far", "far to near"].map(|side| format!("{of}{side}"))
+        })
+        .collect();
+    let directions: Vec<_> = links(report).flatten().collect();
+    table("path", &names, &directions, report.elapsed) + &notes(report)
+}
+
+/// A table for each link of a topology, and notes below them.
+pub fn topology_tables(report: &Report, topology: &Topology) -> String {
+    let tables = topology.links.iter().zip(links(report));
+    let tables = tables.map(|(link, directions)| {
+        let [from, to] = topology.ends(link);
+        let names = [format!("{from} to {to}"), format!("{to} to {from}")];
+        table(&link.name, &names, &directions, report.elapsed)
+    });
+    tables.collect::<Vec<_>>().join("\n") + &notes(report)
+}
+
+/// The statistics of a topology as JSON: those of each link with its name and its ends.
+pub fn topology_json(report: &Report, topology: &Topology) -> Value {
+    let mut value = report.json();
+    let mut take = |key: &str| value.as_object_mut().and_then(|all| all.remove(key));
+    let (forward, backward) = (take("forward"), take("backward"));
+    let first = json!({ "forward": forward, "backward": backward });
+    let more = match take("more") {
+        Some(Value::Array(more)) => more,
+        _ => Vec::new(),
+    };
+    let links = topology
+        .links
+        .iter()
+        .zip(std::iter::once(first).chain(more));
+    let links = links.map(|(link, mut directions)| {
+        directions["name"] = link.name.clone().into();
+        directions["between"] = json!(topology.ends(link));
+        directions
+    });
+    value["links"] = links.collect();
+    value
+}
+
+/// Both directions of each link.
+fn links(report: &Report) -> impl Iterator<Item = [&DirectionReport; 2]> {
+    let more = report.more.iter().map(|both| both.each_ref());
+    std::iter::once([&report.forward, &report.backward]).chain(more)
+}
+
+fn table(
+    what: &str,
+    names: &[String],
+    directions: &[&DirectionReport],
+    elapsed: Duration,
+) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, cell: &dyn Fn(&DirectionReport) -> String| {
         let cells = directions.iter().copied().map(cell);
@@ -31,7 +90,7 @@ pub fn path_table(report: &Report) -> String {
             row(name, &|d| share(count(&d.counters), d.counters.offered));
         }
     }
-    row("mean rate", &|d| d.mean_rate(report.elapsed).to_string());
+    row("mean rate", &|d| d.mean_rate(elapsed).to_string());
     if directions.iter().any(|d| d.utilisation().is_some()) {
         let percent = |u: f64| format!("{:.1} %", u * 100.0);
         row("utilization", &|d| {
@@ -43,22 +102,17 @@ pub fn path_table(report: &Report) -> String {
     row("emulator late, p50", &|d| us(d.lateness.p50));
     row("emulator late, p99", &|d| us(d.lateness.p99));
     row("emulator late, most", &|d| us(d.lateness.max));
-    let head = format!("path, {:.1} s", report.elapsed.as_secs_f64());
-    let names: Vec<String> = (0..=report.more.len())
-        .flat_map(|number| {
-            let of = match report.more.is_empty() {
-                true => String::new(),
-                false => format!("whimbrel{number}, "),
-            };
-            ["near to far", "far to near"].map(|side| format!("{of}{side}"))
-        })
-        .collect();
+    let head = format!("{what}, {:.1} s", elapsed.as_secs_f64());
     let mut columns = vec![(&*head, false)];
     columns.extend(names.iter().map(|name| (name.as_str(), true)));
-    let mut text = text_table(&columns, &rows);
+    text_table(&columns, &rows)
+}
 
+/// What a user should know beside the numbers.
+fn notes(report: &Report) -> String {
+    let mut text = String::new();
     let mut note = |line: String| text.push_str(&format!("note: {line}\n"));
-    let sum = |what: fn(&DirectionReport) -> u64| directions.iter().copied().map(what).sum::<u64>();
+    let sum = |what: fn(&DirectionReport) -> u64| links(report).flatten().map(what).sum::<u64>();
     let missed = sum(|d| d.missed.unwrap_or(0));
     if missed > 0 {
         note(format!(

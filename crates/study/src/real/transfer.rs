@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use whimbrel_cc::Spec;
-use whimbrel_link::{DirectionReport, Options, PathSpec, Prepared, Process, Program, Slot};
+use whimbrel_link::{DirectionReport, Layout, Options, PathSpec, Prepared, Process, Program, Slot};
 use whimbrel_transfer::{Identity, Via};
 use whimbrel_units::Bytes;
 
@@ -208,10 +208,10 @@ fn on_paths(
     far: Option<Program>,
 ) -> Result<PathQuality, String> {
     let mut options = Options {
-        far,
-        interfaces: paths.len(),
+        layout: Layout::ends(paths.len()),
         ..Options::default()
-    };
+    }
+    .with_far(far);
     let registered = on_tcp.map(|spec| Registered::new(spec.clone(), &mut options));
     let registered = registered.transpose().map_err(|e| {
         let spec = on_tcp.map(ToString::to_string).unwrap_or_default();

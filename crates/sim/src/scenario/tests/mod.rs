@@ -12,6 +12,7 @@ mod robustness;
 mod routes;
 mod streams;
 mod sweep;
+mod topology;
 mod typed;
 mod wifi;
 mod with;
