@@ -84,7 +84,11 @@ impl Arguments {
             let why = "there is a recorded rate, too; leave one of them out";
             return Err(BadInput::in_argument("rate", why).into());
         }
-        let usual_rate = if rate_trace.is_some() { &[] } else { usual[0] };
+        // A recording has the losses of its path's queue only.
+        let (usual_rate, usual_loss) = match rate_trace {
+            Some(_) => (&[][..], &["0 %"][..]),
+            None => (usual[0], usual[3]),
+        };
         let rate = self.list("rate", usual_rate, Rate::from_str)?;
         for rate in &rate {
             constant_rate(rate)?;
@@ -95,7 +99,7 @@ impl Arguments {
             back_trace: self.one("back_trace", &[])?,
             rtt: self.list("rtt", usual[1], Duration::from_str)?,
             queue: self.list("queue", usual[2], Queue::from_str)?,
-            loss: self.list("loss", usual[3], fraction)?,
+            loss: self.list("loss", usual_loss, fraction)?,
         })
     }
 }

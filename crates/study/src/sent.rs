@@ -126,7 +126,12 @@ pub fn files(count: u64) -> String {
 
 /// `1 interruption`, `2 interruptions`.
 fn interruptions(count: u32) -> String {
-    format!("{count} interruption{}", if count == 1 { "" } else { "s" })
+    format!("{count} {}", plural(count.into(), "interruption"))
+}
+
+/// The word for so many.
+fn plural(count: u64, word: &str) -> String {
+    format!("{word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What became of a file that is stored.
@@ -170,14 +175,16 @@ fn over_quic(s: &Summary) -> String {
     let share = 100.0 * s.lost_packets as f64 / s.sent_packets.max(1) as f64;
     let mut text = format!(
         "cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)\n\
-         {} episodes of loss, {} reductions of the window",
+         {} {} of loss, {} {} of the window",
         Bytes::new(s.cwnd_bytes),
         s.rtt_ms,
         s.min_rtt_ms,
         s.lost_packets,
         s.sent_packets,
         s.loss_episodes,
-        s.reductions
+        plural(s.loss_episodes, "episode"),
+        s.reductions,
+        plural(s.reductions, "reduction")
     );
     if let Some(v) = s.verdicts {
         let (congestion, random) = (v.congestion, v.random);
@@ -207,6 +214,11 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
         let bytes = Bytes::new(report.sent_bytes);
         let removals = removals(&report.would_remove);
         return format!("{paths}{removals}would send {some} of {all}: {bytes}\n");
+    }
+    if report.sent_files == 0 && report.unchanged_files > 0 && report.retries == 0 {
+        let (all, bytes) = (files(report.unchanged_files), Bytes::new(report.bytes));
+        let text = format!("nothing to send: all of {all} ({bytes}) were there already\n");
+        return text + &removed(report.removed);
     }
     let took = Duration::from_secs_f64(report.seconds);
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);

@@ -51,7 +51,12 @@ const FLAGS: [(&str, &str); 10] = [
     mut_arg("rate", |rate| rate.default_value("50 Mbit/s")),
     mut_arg("rtt", |rtt| rtt.default_value("100 ms")),
     mut_arg("queue", |queue| queue.default_value("1 bdp")),
-    mut_arg("loss", |loss| loss.default_value("1 %")),
+    // A recording has the losses of its path's queue only.
+    mut_arg("loss", |loss| {
+        loss.help("Random loss of data packets; with --rate-trace the default is 0 %")
+            .default_value("1 %")
+            .default_value_if("rate_trace", ArgPredicate::IsPresent, "0 %")
+    }),
     after_help = "\
 Examples:
   whimbrel compare

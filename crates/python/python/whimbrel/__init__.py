@@ -207,7 +207,7 @@ def compare(*, threads=None, progress=None, tables=None, sample=None, **flags):
         rate: of the bottleneck; default "50 Mbit/s".
         rtt: base RTT, without queueing; default "100 ms".
         queue: buffer: "1 bdp" (rate x RTT, the default), "50 packets", "64 kB".
-        loss: random loss of data packets; default "1 %".
+        loss: random loss of data packets; default "1 %", with rate_trace "0 %".
         controllers: names, as ``whimbrel controllers`` lists them, or subclasses of `Controller`.
         flows: number of concurrent flows; default 1.
         duration: in simulated time; default "30 s".

@@ -75,7 +75,11 @@ impl Event {
                 format!("joined {peer} to {target}: {received} to it, {sent} from it, {took}")
             }
             Self::Removed { peer, name, count } => {
-                format!("removed {name} for {peer}: {count} files and directories")
+                let what = match count {
+                    1 => "file or directory",
+                    _ => "files and directories",
+                };
+                format!("removed {name} for {peer}: {count} {what}")
             }
             Self::Introduced { peer } => format!("{peer} has the same words"),
             Self::Failed {
