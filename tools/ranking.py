@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the results of `whimbrel rank --controllers all --json` into docs/ranking.md.
+"""Writes the results of `whimbrel rank --controllers all --matrix 2 --json` into docs/ranking.md:
+the tables of version 2, of version 1, whose classes version 2 contains, and the best at each point.
 
 tools/ranking.py ranking.json --version "whimbrel 0.1.0" [--command TEXT]
 """
@@ -10,11 +11,43 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUBJECTS = dict(A='random loss', B='fades', C='changing paths', D='sharing', E='corruption',
-                F='noise', G='short transfers')
+                F='noise', G='short transfers', H='cellular paths both ways',
+                I='several bottlenecks', J='traffic on the way back', K='churn of short transfers',
+                L='outages that flicker', M='mixtures of three algorithms')
+FIRST_VERSION = 'ABCDEFG'
 
 
 def row(cells):
     return '| ' + ' | '.join(cells) + ' |'
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def table(data, classes):
+    """The algorithms by their mean over these classes, and the best at each point."""
+    oracle = {c: [] for c in classes}
+    for point in data['points']:
+        if point['class'] in oracle:
+            scores = [s['score'] for s in data['scores'] if s['point'] == point['id']]
+            oracle[point['class']].append(max(scores))
+    best = {c: max(entry['classes'][c] for entry in data['table']) for c in classes}
+    entries = [(mean(entry['classes'][c] for c in classes), entry) for entry in data['table']]
+    entries.sort(key=lambda it: -it[0])
+    lines = [row(['', 'algorithm', 'all', *classes]),
+             row(['---:', '---', '---:'] + ['---:' for _ in classes])]
+    for place, (score, entry) in enumerate(entries, 1):
+        cells = []
+        for c in classes:
+            text = f'{entry["classes"][c]:.3f}'
+            cells.append(f'**{text}**' if entry['classes'][c] == best[c] else text)
+        lines.append(row([str(place), f'`{entry["algorithm"]}`', f'{score:.3f}', *cells]))
+    means = {c: mean(oracle[c]) for c in classes}
+    lines.append(row(['', 'best at each point', f'{mean(means.values()):.3f}',
+                      *(f'{means[c]:.3f}' for c in classes)]))
+    return lines
 
 
 def main():
@@ -26,14 +59,15 @@ def main():
     data = json.loads(args.ranking.read_text())
     classes = sorted({point['class'] for point in data['points']})
     seeds = sorted({s['seed_count'] for s in data['scores']})
+    subjects = [f'{c}: {SUBJECTS[c]}' for c in classes]
     lines = [
         '# The ranking',
         '',
         f'{len(data["table"])} algorithms at {len(data["points"])} points of matrix version '
         f'{data["version"]}, scored from 0 to 1 (the',
         'goal is met). [The method](#the-method) states the points and the formulas.',
-        '`tools/ranking.py` writes this page from `whimbrel rank --json`; `make rank` does it for all',
-        'algorithms.',
+        '`tools/ranking.py` writes these tables from `whimbrel rank --json`; `make rank` does it for',
+        'all algorithms.',
         '',
         f'*{args.version}; seeds of each algorithm at each point: {" or ".join(map(str, seeds))}. '
         'Measured with:*',
@@ -46,36 +80,33 @@ def main():
         'because only',
         "the papers' abstracts were available: their rows say nothing about those papers.",
         '',
-        row(['', 'algorithm', 'all'] + [f'{c}: {SUBJECTS[c]}' for c in classes]),
-        row(['---:', '---', '---:'] + ['---:' for _ in classes]),
+        f'{"; ".join(subjects)}.',
+        'Bold: best in its class.',
+        '',
+        *table(data, classes),
+        '',
+        '## Matrix version 1',
+        '',
+        'The classes A to G alone, which earlier rankings had.',
+        '',
+        *table(data, [c for c in classes if c in FIRST_VERSION]),
+        '',
+        '## The best at each point',
+        '',
+        row(['point', 'a good algorithm', 'best', 'score', 'next', 'score']),
+        row(['---', '---', '---', '---:', '---', '---:']),
     ]
-    best = {c: max(t['classes'][c] for t in data['table']) for c in classes}
-    for place, entry in enumerate(data['table'], 1):
-        cells = []
-        for c in classes:
-            text = f'{entry["classes"][c]:.3f}'
-            cells.append(f'**{text}**' if entry['classes'][c] == best[c] else text)
-        lines.append(row([str(place), f'`{entry["algorithm"]}`', f'{entry["all"]:.3f}', *cells]))
-    oracle = {}
-    for point in data['points']:
-        of = [s['score'] for s in data['scores'] if s['point'] == point['id']]
-        oracle.setdefault(point['class'], []).append(max(of))
-    means = {c: sum(oracle[c]) / len(oracle[c]) for c in classes}
-    lines.append(row(['', 'best at each point', f'{sum(means.values()) / len(means):.3f}',
-                      *(f'{means[c]:.3f}' for c in classes)]))
-    lines += ['', 'Bold: best in its class.', '', '## The best at each point', '',
-              row(['point', 'a good algorithm', 'best', 'score', 'next', 'score']),
-              row(['---', '---', '---', '---:', '---', '---:'])]
     for point in data['points']:
         of = sorted((s for s in data['scores'] if s['point'] == point['id']),
                     key=lambda s: -s['score'])
-        cells = [f'[{point["id"]}](../experiments/matrix/{point["id"]}.toml)', point['claim']]
+        folder = 'matrix' if point['class'] in FIRST_VERSION else 'matrix2'
+        cells = [f'[{point["id"]}](../experiments/{folder}/{point["id"]}.toml)', point['claim']]
         for s in of[:2]:
             cells += [f'`{s["algorithm"]}`', f'{s["score"]:.3f}']
         lines.append(row(cells))
     page = ROOT / 'docs/ranking.md'
-    # Version 2 of the matrix and the method are written by hand.
-    _, heading, rest = page.read_text().partition('## Matrix version 2')
+    # The method is written by hand.
+    _, heading, rest = page.read_text().partition('## The method')
     page.write_text('\n'.join(lines) + '\n' + (f'\n{heading}{rest}' if heading else ''))
 
 
