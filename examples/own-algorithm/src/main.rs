@@ -22,7 +22,7 @@ static GENTLE: Entry = Entry::new(
     |setup, _| Box::new(WindowController::new(setup, Aimd(Gentle))),
 );
 
-/// The whole command: `own-algorithm compare gentle cubic`, `own-algorithm send ...`.
+/// The whole command: `own-algorithm compare --controllers gentle,cubic`.
 #[cfg(feature = "command")]
 fn main() -> std::process::ExitCode {
     whimbrel_cli::main_with(&[&GENTLE])
