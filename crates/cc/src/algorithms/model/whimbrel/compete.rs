@@ -52,8 +52,8 @@ pub(super) const TRIAL: f64 = 0.95;
 /// packets in a trial, and sees the queue late and inexactly.
 pub(super) const REST: f64 = 0.25;
 
-/// What a congestion loss leaves of the window. RFC 9438 has 0.7. A flow that crosses several
-/// bottlenecks loses at each of them, and trials leave to others what this flow gives up.
+/// What a congestion loss leaves of the window. RFC 9438 has 0.7. Trials leave to others what this
+/// flow gives up, and a flow that crosses several bottlenecks loses more often than each of them.
 pub(super) const KEPT: f64 = 0.8;
 
 /// RFC 9438's values but for that, without slow start.

@@ -3,7 +3,7 @@
 //! **By the level of the queue** (CERL's idea, graded). A queue that overflows is long at that
 //! time; a channel loses packets at any length. So the confidence is the position of the present
 //! RTT between the base RTT and the maximum of the standing RTT in the last 32 to 64 round trips: 0
-//! in the lower two fifths, 1 in the upper fifth. If that range is no wider than what this flow's
+//! in the lower two fifths, 1 in the upper fifth (beside flows that keep a queue, [`COMPETING`]). If that range is no wider than what this flow's
 //! own queue explains, no queue has been long, and the confidence is 0.
 //!
 //! **By the number of losses.** A buffer too short for the queue that this algorithm wants
@@ -28,6 +28,11 @@ const WINDOW: u32 = 32;
 
 /// The confidence is 0 up to the first, and 1 from the second on, of the range of the standing RTT.
 const LEVELS: (f64, f64) = (0.4, 0.8);
+
+/// The same while the flow competes. Where the others keep one buffer full, each loss comes at the
+/// maximum. Where there are several buffers, each overflows by itself while the sum is below the
+/// maximum, and a flow that answered each of them would have a fraction of a share.
+const COMPETING: (f64, f64) = (0.55, 0.95);
 
 /// A range that is narrower is no sign of a long queue: seconds, and base RTTs. Hosts answer with
 /// delays that vary by 1 or 2 ms. On a path of 600 ms that was taken for a queue, and each random
@@ -249,8 +254,8 @@ impl Losses {
 
     /// How sure it is that a loss now is congestion. `level`: the minimum RTT of the last half
     /// round trip; `base`: the base RTT; `own`: the delay of this flow's own queue; `longest`: the
-    /// longest queue of the path that is remembered.
-    pub fn confidence(&self, level: f64, base: f64, own: f64, longest: f64) -> f64 {
+    /// longest queue of the path that is remembered; `competes`: others keep a queue.
+    pub fn confidence(&self, level: f64, base: f64, own: f64, longest: f64, competes: bool) -> f64 {
         let Some(new) = self.windows[0] else {
             return 0.0;
         };
@@ -261,7 +266,7 @@ impl Losses {
         if width < (2.0 * own).min(0.3 * longest).max(least).max(part * base) {
             return 0.0;
         }
-        let (none, sure) = LEVELS;
+        let (none, sure) = if competes { COMPETING } else { LEVELS };
         let position = (level - range.min) / width;
         ((position - none) / (sure - none)).clamp(0.0, 1.0)
     }
@@ -294,7 +299,7 @@ mod tests {
             (0.09, 1.0),
             (0.1, 1.0),
         ] {
-            let confidence = after(&[0.05, 0.1, level]).confidence(level, 0.05, 0.002, 0.05);
+            let confidence = after(&[0.05, 0.1, level]).confidence(level, 0.05, 0.002, 0.05, false);
             assert!(
                 (confidence - expected).abs() < 1e-3,
                 "{level}: {confidence}"
@@ -302,16 +307,30 @@ mod tests {
         }
     }
 
+    /// Three buffers of 50 ms in a row: one overflows while another is empty.
+    #[test]
+    fn beside_others_only_a_loss_at_the_longest_queue_is_congestion() {
+        let losses = after(&[0.06, 0.21, 0.185]);
+        for (level, expected) in [(0.185, 0.7083), (0.2, 0.9583), (0.21, 1.0)] {
+            let confidence = losses.confidence(level, 0.06, 0.002, 0.15, true);
+            assert!(
+                (confidence - expected).abs() < 1e-3,
+                "{level}: {confidence}"
+            );
+        }
+        assert_eq!(losses.confidence(0.185, 0.06, 0.002, 0.15, false), 1.0);
+    }
+
     #[test]
     fn a_queue_no_longer_than_its_own_is_no_congestion() {
         let losses = after(&[0.05, 0.053]);
         assert_eq!(
-            losses.confidence(0.053, 0.05, 0.002, 0.05),
+            losses.confidence(0.053, 0.05, 0.002, 0.05, false),
             0.0,
             "3 of 4 ms"
         );
         assert!(
-            losses.confidence(0.053, 0.05, 0.001, 0.05) > 0.9,
+            losses.confidence(0.053, 0.05, 0.001, 0.05, false) > 0.9,
             "3 of 2 ms"
         );
     }
@@ -337,9 +356,9 @@ mod tests {
     #[test]
     fn the_noise_of_hosts_is_no_queue_on_a_long_path() {
         let losses = after(&[0.600, 0.602]);
-        assert_eq!(losses.confidence(0.602, 0.6, 0.0067, 0.002), 0.0);
+        assert_eq!(losses.confidence(0.602, 0.6, 0.0067, 0.002, false), 0.0);
         let losses = after(&[0.020, 0.022]);
-        let confidence = losses.confidence(0.022, 0.02, 0.0067, 0.002);
+        let confidence = losses.confidence(0.022, 0.02, 0.0067, 0.002, false);
         assert!(confidence > 0.9, "a buffer of 0.1 BDP: {confidence}");
     }
 
@@ -349,7 +368,7 @@ mod tests {
         for _ in 0..64 {
             losses.on_round(round(100.0, 0.0), 0.05, false, false);
         }
-        assert_eq!(losses.confidence(0.05, 0.05, 0.002, 0.05), 0.0);
+        assert_eq!(losses.confidence(0.05, 0.05, 0.002, 0.05, false), 0.0);
     }
 
     #[test]

@@ -687,8 +687,9 @@ impl Whimbrel {
         }
         let own = self.wanted(self.own_rate());
         let (base, level) = (self.delays.base(), self.delays.half());
+        let competes = matches!(self.mode, Mode::Compete(_));
         self.losses
-            .confidence(level, base, own, self.delays.longest())
+            .confidence(level, base, own, self.delays.longest(), competes)
     }
 
     /// Responds to a loss. Returns whether the window was reduced.
