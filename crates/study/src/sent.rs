@@ -216,9 +216,8 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
         return format!("{paths}{removals}would send {some} of {all}: {bytes}\n");
     }
     if report.sent_files == 0 && report.unchanged_files > 0 && report.retries == 0 {
-        let (all, bytes) = (files(report.unchanged_files), Bytes::new(report.bytes));
-        let text = format!("nothing to send: all of {all} ({bytes}) were there already\n");
-        return text + &removed(report.removed);
+        let there = there_already(report);
+        return format!("nothing was sent: {there}\n") + &removed(report.removed);
     }
     let took = Duration::from_secs_f64(report.seconds);
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
@@ -228,15 +227,18 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
     );
     let mut text = format!("stored {stored}: {bytes} in {took}, {rate}\n");
     if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
-        let (unchanged, resumed) = (
-            files(report.unchanged_files),
-            Bytes::new(report.resumed_bytes),
-        );
-        let retries = interruptions(report.retries);
-        text += &format!("{unchanged} ({resumed}) were there already; {retries}\n");
+        let (there, retries) = (there_already(report), interruptions(report.retries));
+        text += &format!("{there}; {retries}\n");
     }
     text += &removed(report.removed);
     text + &hindsight(seen)
+}
+
+/// `1 file (2 B) was there already`.
+fn there_already(report: &TreeReport) -> String {
+    let (count, bytes) = (report.unchanged_files, Bytes::new(report.resumed_bytes));
+    let were = if count == 1 { "was" } else { "were" };
+    format!("{} ({bytes}) {were} there already", files(count))
 }
 
 /// What a dry run would remove.
