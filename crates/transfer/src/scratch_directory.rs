@@ -44,6 +44,14 @@ impl ScratchDirectory {
         path
     }
 
+    /// Creates a subdirectory that only root can list.
+    pub fn unreadable(&self, name: &str) -> PathBuf {
+        let path = self.subdirectory(name);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+        fs::set_permissions(&path, mode).expect("set");
+        path
+    }
+
     /// Creates a file of `size` bytes that do not repeat.
     pub fn file(&self, name: &str, size: usize) -> PathBuf {
         let path = self.0.join(name);
@@ -60,6 +68,24 @@ impl ScratchDirectory {
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// While it lives, the modes of files apply to this thread, also if root runs the tests.
+pub(crate) struct Unprivileged(i32);
+
+impl Unprivileged {
+    /// Begins.
+    pub fn begin() -> Self {
+        // SAFETY: it changes who this thread is for the file system, and nothing in memory.
+        Self(unsafe { libc::setfsuid(65534) })
+    }
+}
+
+impl Drop for Unprivileged {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { libc::setfsuid(self.0 as u32) };
     }
 }
 

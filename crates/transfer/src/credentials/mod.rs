@@ -5,5 +5,5 @@ pub(crate) mod identity;
 pub(crate) mod known_hosts;
 pub(crate) mod known_paths;
 pub(crate) mod known_tokens;
-mod private_file;
+pub(crate) mod private_file;
 pub(crate) mod tls;

@@ -4,9 +4,10 @@
 //! lock file beside them serializes writers, of this and of other processes.
 
 use crate::error::Error;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use crate::storage::system::{fsync, openat, renameat, write_all};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -83,22 +84,27 @@ pub(crate) fn read(path: &Path, access: Access) -> Result<Option<String>, Error>
     Ok(Some(text))
 }
 
-/// Writes a file that only the owner can read, and replaces an older one.
+/// Writes a file that only the owner can read, and replaces an older one. It survives a crash.
 ///
 /// # Errors
-/// If it cannot be written. The older one then remains.
+/// If it cannot be written. The older one then remains, unless only its directory cannot be flushed.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), Error> {
     let temporary = beside(path, &format!(".{}.tmp", std::process::id()));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let write = || {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(contents)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
+        let directory = File::open(parent.unwrap_or(Path::new(".")))?;
+        let (old, new) = (name(&temporary), name(path));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        let file = openat(&directory, &*old, flags, Mode::from_raw_mode(0o600))?;
+        let file = File::from(file);
+        write_all(&file, contents)?;
+        fsync(&file)?;
+        renameat(&directory, &*old, &directory, &*new)?;
+        fsync(&directory)?;
+        Ok(())
     };
     write().map_err(|cause| {
         fs::remove_file(&temporary).ok();

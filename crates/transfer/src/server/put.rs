@@ -178,9 +178,8 @@ impl Session {
         let (id, claims) = (put.id, Arc::clone(&shared.claims));
         let storing = tokio::spawn(async move {
             blocking(move || {
-                let replaced = storage.look_up(&path)?;
+                let replaced = storage.counted(&path)?;
                 partial.store(&path, &metadata)?;
-                let replaced = replaced.map_or(0, |found| found.size + ENTRY);
                 reservation.stored(complete.size + beside, replaced);
                 Ok(())
             })

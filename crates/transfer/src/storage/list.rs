@@ -1,7 +1,7 @@
 //! Lists and removes what is in the directory.
 
 use super::partial::is_partial;
-use super::resolve::open_directory;
+use super::resolve::{attribute_bytes_at, open_directory};
 use super::stage::is_stage;
 use super::system::unlinkat;
 use super::{ENTRY, Found, Storage};
@@ -254,7 +254,7 @@ fn remove(
     let found = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
     let size = found.map_or(0, |stat| {
         let blocks = (stat.st_blocks as u64).saturating_mul(512).max(1);
-        ENTRY + Found::of(&stat).size.min(blocks)
+        ENTRY + Found::of(&stat).size.min(blocks) + attribute_bytes_at(parent, name)
     });
     match unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) => {

@@ -17,7 +17,7 @@ mod partial;
 mod resolve;
 mod space;
 mod stage;
-mod system;
+pub(crate) mod system;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -25,7 +25,7 @@ pub(crate) mod world;
 
 pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
-use resolve::attribute_bytes;
+use resolve::attribute_bytes_at;
 pub(crate) use resolve::{Found, attributes};
 pub(crate) use space::ENTRY;
 pub use space::KeepFree;
@@ -39,7 +39,7 @@ use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Reason};
 use blake3::hazmat::ChainingValue;
-use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, statat};
+use rustix::fs::{Access, AtFlags, CWD, FlockOperation, Mode, OFlags, flock, statat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::ops::Range;
@@ -240,7 +240,8 @@ impl Storage {
                 let Ok(metadata) = entry.metadata() else {
                     continue;
                 };
-                used += space::taken(&metadata) + attribute_bytes(&entry.path());
+                let path = entry.path();
+                used += space::taken(&metadata) + attribute_bytes_at(CWD, path.as_os_str());
                 if metadata.is_dir() {
                     folders.push(entry.path());
                 }

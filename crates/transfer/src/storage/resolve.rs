@@ -1,19 +1,15 @@
 //! From a path to the file descriptor of its directory, one component at a time.
 
-use super::Storage;
 use super::system::{fsync, mkdirat, openat};
+use super::{ENTRY, Storage};
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Attribute, FileTime, Kind, MAX_ATTRIBUTES, MAX_VALUE, Metadata, Reason};
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr,
-    statat,
-};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What is at a path.
@@ -166,6 +162,14 @@ impl Storage {
         }
     }
 
+    /// What a file at a path counts against a quota; 0 if nothing is there.
+    pub fn counted(&self, path: &RemotePath) -> Result<u64, Error> {
+        let (Some(found), Some(parent)) = (self.look_up(path)?, self.parent(path, false)?) else {
+            return Ok(0);
+        };
+        Ok(found.size + ENTRY + attribute_bytes_at(&*parent, path.file_name()))
+    }
+
     /// Opens a regular file for reading.
     pub fn open_file(&self, path: &RemotePath) -> Result<File, Error> {
         let missing = || {
@@ -229,17 +233,24 @@ pub(crate) fn attributes(file: impl AsFd) -> Vec<Attribute> {
         .collect()
 }
 
-/// Bytes of the extended attributes at a path in the namespace `user`.
-pub(super) fn attribute_bytes(path: &Path) -> u64 {
+/// Bytes of the extended attributes of a file or directory in the namespace `user`.
+pub(super) fn attribute_bytes(file: impl AsFd) -> u64 {
     let mut names = vec![0; 64 << 10];
-    let length = llistxattr(path, &mut names[..]).unwrap_or(0);
+    let length = flistxattr(&file, &mut names[..]).unwrap_or(0);
     let names = names[..length].split(|b| *b == 0);
     let names = names.filter(|name| name.starts_with(b"user."));
     let bytes = |name: &[u8]| {
-        let value = lgetxattr(path, name, &mut vec![0u8; 64 << 10][..]).unwrap_or(0);
+        let value = fgetxattr(&file, name, &mut vec![0u8; 64 << 10][..]).unwrap_or(0);
         (name.len() + value) as u64
     };
     names.map(bytes).sum()
+}
+
+/// The same of what has this name in a directory. Other things than files and directories have
+/// none.
+pub(super) fn attribute_bytes_at(directory: impl AsFd, name: &OsStr) -> u64 {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat(directory, name, flags, Mode::empty()).map_or(0, attribute_bytes)
 }
 
 /// Sets extended attributes; a file system without them is no error.

@@ -4,7 +4,7 @@
 //! after that.
 
 use super::partial::set_modified;
-use super::resolve::{open_directory, set_attributes};
+use super::resolve::{attribute_bytes, open_directory, set_attributes};
 use super::system::{
     fchmod, fsync, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs, unlinkat,
     write_all,
@@ -179,7 +179,7 @@ impl Stage {
     ) -> Result<Option<Staged>, Error> {
         let parent = self.parent_of(path, directories)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut replaced = None;
+        let (mut replaced, mut counted) = (None, 0);
         match openat(&*parent, path.file_name(), flags, Mode::empty()) {
             Err(Errno::NOENT) => {}
             Err(_) => return Err(self.storage.exists_error(path)),
@@ -196,6 +196,7 @@ impl Stage {
                 if found.kind != Kind::File || !self.storage.overwrites() {
                     return Err(self.storage.exists_error(path));
                 }
+                counted = found.size + ENTRY + attribute_bytes(&file);
                 replaced = Some(found);
             }
         }
@@ -215,7 +216,7 @@ impl Stage {
             path: path.clone(),
             bytes: entry.content.len() as u64,
             taken: entry.content.len() as u64 + ENTRY + entry.metadata.attribute_bytes(),
-            replaced: replaced.map_or(0, |found| found.size + ENTRY),
+            replaced: counted,
         }))
     }
 

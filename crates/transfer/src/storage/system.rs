@@ -1,15 +1,15 @@
-//! The calls that change what is on the disk, for the whole of [`super`]. Tests put a simulated
+//! The calls that change what is on the disk, for the whole of [`super`] and for credentials. Tests put a simulated
 //! disk in between (`world`), whose writes get lost and whose calls fail.
 
 #[cfg(test)]
-pub(super) use super::world::calls::{
+pub(crate) use super::world::calls::{
     fchmod, fsync, futimens, linkat, mkdirat, openat, renameat, renameat_with, set_len, symlinkat,
     syncfs, unlinkat, write_all, write_all_at,
 };
 #[cfg(not(test))]
-pub(super) use real::{set_len, write_all, write_all_at};
+pub(crate) use real::{set_len, write_all, write_all_at};
 #[cfg(not(test))]
-pub(super) use rustix::fs::{
+pub(crate) use rustix::fs::{
     fchmod, fsync, futimens, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, syncfs,
     unlinkat,
 };

@@ -4,7 +4,7 @@ use super::partial::partial_name;
 use super::system::real;
 use super::*;
 use crate::ranges::RangeSet;
-use crate::scratch_directory::{ScratchDirectory, file_names};
+use crate::scratch_directory::{ScratchDirectory, Unprivileged, file_names};
 use crate::wire::{Metadata, PackEntry};
 use std::os::unix::fs::symlink;
 
@@ -113,7 +113,45 @@ fn what_a_directory_takes_counts_entries_content_and_attributes() {
         .remove(&path("d"), true, &mut freed)
         .expect("removed");
     assert_eq!(storage.used(), 0);
-    assert_eq!(freed, 5 * ENTRY + 1000 + 1);
+    assert_eq!(freed, 5 * ENTRY + 1000 + 1 + bytes as u64);
+}
+
+#[test]
+fn a_file_that_is_replaced_counts_with_its_attributes() {
+    let scratch = ScratchDirectory::new();
+    let options = StorageOptions {
+        overwrite: true,
+        ..StorageOptions::default()
+    };
+    let storage = Storage::open(scratch.path(), options).expect("opened");
+    let stage = storage.stage().expect("created");
+    let attribute = crate::wire::Attribute {
+        name: b"user.name".to_vec(),
+        value: vec![1; 100],
+    };
+    let metadata = Metadata {
+        attributes: vec![attribute],
+        ..Metadata::plain(Kind::File)
+    };
+    let grown = |content: &'static [u8]| {
+        let entry = PackEntry {
+            path: b"a".to_vec(),
+            metadata: metadata.clone(),
+            content: content.into(),
+        };
+        let staged = stage.write(&path("a"), &entry, &mut Directories::new());
+        let staged = staged.expect("written").expect("new content");
+        stage.commit(&[&staged]).remove(0).expect("named");
+        staged.growth()
+    };
+    assert_eq!(storage.counted(&path("a")).expect("nothing"), 0);
+    let all = 4 + ENTRY + 109;
+    assert_eq!(grown(b"text"), all as i64);
+    // A file system need not have attributes.
+    if !attributes(File::open(scratch.path().join("a")).expect("there")).is_empty() {
+        assert_eq!(storage.counted(&path("a")).expect("found"), all);
+        assert_eq!(grown(b"more text"), 5);
+    }
 }
 
 #[test]
@@ -652,4 +690,26 @@ fn the_owner_may_store_in_each_directory_of_a_tree() {
     assert!(written.expect("made").is_none());
     let found = std::fs::metadata(scratch.path().join("d")).expect("there");
     assert_eq!(found.mode() & 0o777, (0o555 & !u32::from(umask())) | 0o700);
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_listed_as_such() {
+    let scratch = ScratchDirectory::new();
+    scratch.unreadable("closed");
+    scratch.file("file", 10);
+    let storage = opened(&scratch);
+    let user = Unprivileged::begin();
+    let mut lister = storage.lister(None, true).expect("opened");
+    let found = lister.some(10).expect("listed");
+    drop(user);
+    let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let found: Vec<_> = found
+        .iter()
+        .map(|found| match found {
+            Listed::Entry(entry) => (name(&entry.path), true),
+            Listed::Unread(unread) => (name(&unread.path), false),
+        })
+        .collect();
+    let expected = [("closed", true), ("file", true), ("closed", false)];
+    assert_eq!(found, expected.map(|(path, read)| (path.to_owned(), read)));
 }

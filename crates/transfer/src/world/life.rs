@@ -13,7 +13,7 @@ use crate::storage::world::disk::{Disk, Order};
 use crate::storage::world::random::Random;
 use crate::token::Token;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::ops::AddAssign;
@@ -187,18 +187,11 @@ impl Life {
         let order = *random.one_of(&[Order::Journal, Order::None]);
         let identity = Identity::load_or_create(&scratch.path().join("identity"));
         let tokens = (0..USERS).map(|_| Token::random());
+        let disk = Disk::new(order, &directory);
         calls::replace(Some(World {
-            disk: Disk::new(order, &directory),
-            random: Random::new(plan.seed ^ 1 << 62),
             faults: plan.faults.clone(),
             every: (20 + random.below(300)) * if plan.minutes > 0 { 20 } else { 1 },
-            next: VecDeque::new(),
-            planted: None,
-            flushes: 0,
-            late: Vec::new(),
-            dead: false,
-            calls: 0,
-            happened: 0,
+            ..World::new(disk, Random::new(plan.seed ^ 1 << 62))
         }));
         network::begin(plan.seed, 1 + plan.clients, link(&mut random));
         let now = Instant::now();

@@ -112,6 +112,25 @@ pub(crate) struct World {
     pub happened: u64,
 }
 
+impl World {
+    /// A disk on which nothing fails.
+    pub fn new(disk: Disk, random: Random) -> Self {
+        Self {
+            disk,
+            random,
+            faults: Vec::new(),
+            every: 1,
+            next: VecDeque::new(),
+            planted: None,
+            flushes: 0,
+            late: Vec::new(),
+            dead: false,
+            calls: 0,
+            happened: 0,
+        }
+    }
+}
+
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }

@@ -14,7 +14,7 @@ use crate::storage::{Directories, Lock, Storage, StorageOptions};
 use crate::wire::{FileTime, Kind, Metadata, PackEntry, Reason};
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -152,17 +152,10 @@ impl Life {
         let directory = life.directory();
         std::fs::create_dir(&directory).map_err(|e| e.to_string())?;
         calls::replace(Some(World {
-            disk: Disk::new(order, &directory),
             faults: plan.faults.clone(),
             planted: plan.planted,
             every: 5 + random.below(60),
-            random,
-            next: VecDeque::new(),
-            flushes: 0,
-            late: Vec::new(),
-            dead: false,
-            calls: 0,
-            happened: 0,
+            ..World::new(Disk::new(order, &directory), random)
         }));
         Ok(life)
     }
@@ -755,6 +748,23 @@ mod tests {
             storage.below(Path::new("u/v")).expect("made");
             life.crash_machine().expect("crashed");
             assert!(life.directory().join("u/v").is_dir());
+        });
+    }
+
+    /// A token or a key that was written is there after a crash, and so is what it replaced if a
+    /// write fails.
+    #[test]
+    fn private_files_survive_a_crash() {
+        use crate::credentials::private_file::{self, Access};
+        lives(|life| {
+            for text in ["one", "two"] {
+                let path = life.directory().join("token");
+                private_file::replace(&path, text.as_bytes()).expect("written");
+                life.crash_machine().expect("crashed");
+                let path = life.directory().join("token");
+                let found = private_file::read(&path, Access::Secret).expect("read");
+                assert_eq!(found.as_deref(), Some(text));
+            }
         });
     }
 }
