@@ -68,6 +68,12 @@ fn lost(error: ReadError) -> Error {
     Error::Lost(error.to_string())
 }
 
+/// The chunk is longer or shorter than its header says.
+fn wrong(chunk: &Range<u64>) -> Error {
+    let Range { start, end } = chunk;
+    Error::Protocol(format!("the chunk at {start} is not {} bytes", end - start))
+}
+
 impl Receiving {
     async fn run(mut self) -> Result<(), Error> {
         let at = self.in_order().await?;
@@ -75,11 +81,6 @@ impl Receiving {
             Ok(at) if at < self.range.end => self.scattered(at).await,
             _ => Ok(()),
         }
-    }
-
-    fn wrong(&self) -> Error {
-        let Range { start, end } = self.range;
-        Error::Protocol(format!("the chunk at {start} is not {} bytes", end - start))
     }
 
     /// So much was taken from the stream.
@@ -114,7 +115,7 @@ impl Receiving {
                 let Ok(read) = timeout(FLUSH, reading).await else {
                     break;
                 };
-                let read = read.map_err(lost)?.ok_or_else(|| self.wrong())?;
+                let read = read.map_err(lost)?.ok_or_else(|| wrong(&self.range))?;
                 self.took(read).await;
                 // No memory before there is data.
                 data.reserve(want - data.len());
@@ -131,7 +132,7 @@ impl Receiving {
             }
             let end = at + data.len() as u64;
             if end == self.range.end && self.stream.read_chunk(1).await.map_err(lost)?.is_some() {
-                return Err(self.wrong());
+                return Err(wrong(&self.range));
             }
             let piece = self.piece(at, data.freeze());
             drop(collected);
@@ -146,20 +147,18 @@ impl Receiving {
     /// Reads what arrives of the bytes from `at` on, in any order. Reads on while the disk is slow,
     /// as [`RecvStream::read_many_unordered`] demands.
     async fn scattered(mut self, at: u64) -> Result<(), Error> {
-        let mut missing = RangeSet::of(at..self.range.end);
+        let mut arrived = Arrived::after(at, self.range.clone());
         let mut some = Vec::new();
-        let mut held = Held::default();
         let mut collected = Collected::of(&self.stream);
         let mut due = Instant::now();
         let mut ended = false;
-        while !(ended && held.is_empty()) {
+        while !(ended && arrived.held.is_empty()) {
+            let held = &mut arrived.held;
             let ready = ended || held.bytes >= PIECE || Instant::now() >= due;
             tokio::select! {
                 read = self.stream.read_many_unordered(&mut some), if !ended => {
                     let Some(read) = read.map_err(lost)? else {
-                        if missing.bytes() > 0 {
-                            return Err(self.wrong());
-                        }
+                        arrived.check_complete()?;
                         ended = true;
                         continue;
                     };
@@ -169,18 +168,9 @@ impl Receiving {
                     }
                     for part in some.drain(..) {
                         let start = part.offset - CHUNK_HEADER as u64 + self.range.start;
-                        let part = (start, start + part.bytes.len() as u64, part.bytes);
-                        if part.1 > self.range.end {
-                            return Err(self.wrong());
-                        }
-                        missing.remove(part.0..part.1);
-                        held.insert(part.0, part.2);
+                        arrived.add(start, part.bytes)?;
                     }
-                    if missing.len() > GAPS {
-                        let text = "a chunk comes in too many separate pieces";
-                        return Err(Error::Protocol(text.to_owned()));
-                    }
-                    collected.set(held.cost());
+                    collected.set(arrived.held.cost());
                 }
                 permit = self.pieces.reserve(), if !held.is_empty() && ready => {
                     let (Ok(permit), Some((at, data))) = (permit, held.take_first_run()) else {
@@ -193,6 +183,48 @@ impl Receiving {
             }
         }
         Ok(())
+    }
+}
+
+/// What has arrived of a chunk, in any order.
+struct Arrived {
+    chunk: Range<u64>,
+    missing: RangeSet,
+    /// What waits to be written.
+    held: Held,
+}
+
+impl Arrived {
+    /// The chunk is complete up to `at`.
+    fn after(at: u64, chunk: Range<u64>) -> Self {
+        Self {
+            missing: RangeSet::of(at..chunk.end),
+            chunk,
+            held: Held::default(),
+        }
+    }
+
+    /// Adds data at this offset in the file. It does not overlap what is there.
+    fn add(&mut self, start: u64, data: Bytes) -> Result<(), Error> {
+        let end = start + data.len() as u64;
+        if end > self.chunk.end {
+            return Err(wrong(&self.chunk));
+        }
+        self.missing.remove(start..end);
+        if self.missing.len() > GAPS {
+            let text = "a chunk comes in too many separate pieces";
+            return Err(Error::Protocol(text.to_owned()));
+        }
+        self.held.insert(start, data);
+        Ok(())
+    }
+
+    /// Checks that nothing is missing at the end.
+    fn check_complete(&self) -> Result<(), Error> {
+        match self.missing.first() {
+            None => Ok(()),
+            Some(_) => Err(wrong(&self.chunk)),
+        }
     }
 }
 
@@ -259,6 +291,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::CHUNK;
 
     #[test]
     fn neighbouring_pieces_are_written_as_one() {
@@ -273,5 +306,29 @@ mod tests {
         );
         assert_eq!(held.take_first_run(), Some((20, Bytes::from_static(b"x"))));
         assert_eq!((held.take_first_run(), held.bytes), (None, 0));
+    }
+
+    #[test]
+    fn what_arrives_in_any_order_is_exactly_the_chunk() {
+        let data = |length| Bytes::from(vec![7; length]);
+        let mut arrived = Arrived::after(110, 100..200);
+        arrived.add(150, data(50)).expect("up to the end");
+        assert!(arrived.check_complete().is_err(), "a gap");
+        assert!(arrived.add(200, data(1)).is_err(), "behind the end");
+        arrived.add(110, data(39)).expect("before the gap");
+        assert!(arrived.check_complete().is_err(), "a gap of one byte");
+        arrived.add(149, data(1)).expect("the gap");
+        arrived.check_complete().expect("all of it");
+        assert_eq!(arrived.held.take_first_run(), Some((110, data(90))));
+        // Data in front of the gaps is one more piece.
+        let mut arrived = Arrived::after(0, 0..CHUNK);
+        let mut pieces = (0..).map(|n| 2 * n + 1);
+        let mut add = |start| arrived.add(start, data(1));
+        pieces
+            .by_ref()
+            .take(GAPS - 1)
+            .try_for_each(&mut add)
+            .expect("few gaps");
+        assert!(pieces.take(1).try_for_each(add).is_err());
     }
 }

@@ -10,6 +10,8 @@
 
 mod chunk;
 mod disk;
+#[cfg(test)]
+mod exchange_tests;
 mod pack;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ use disk::Disk;
 #[cfg(test)]
 pub(crate) use disk::{compare, root};
 pub(crate) use pack::read_pack;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -126,7 +129,7 @@ impl Receiver {
         let mut answering = Task::start(answering);
         let mut answered = false;
         let mut control = Control::new(receive);
-        let mut announced = RangeSet::default();
+        let mut announced = Announced::default();
         let mut ranges: Option<Kept> = None;
         let (mut opened, mut complete) = (0, 0);
         let mut finish: Option<Finish> = None;
@@ -152,16 +155,8 @@ impl Receiver {
                         let text = "the file has no such chunk";
                         return Err(Error::Protocol(format!("{} + {}: {text}", range.start, header.length)));
                     }
-                    if announced.overlaps(&range) {
-                        return Err(Error::Protocol(format!("a duplicate chunk at {}", range.start)));
-                    }
                     (self.grow)(range.end)?;
-                    announced.insert(range.clone());
-                    if announced.len() > MAX_RANGES {
-                        let text = "the file comes in too many separate parts; send it without holes";
-                        return Err(Error::Protocol(text.to_owned()));
-                    }
-                    let counted = announced.len().saturating_sub(FREE_RANGES) as u64 * PER_RANGE;
+                    let counted = announced.add(range.clone())?;
                     if counted > 0 || ranges.is_some() {
                         ranges.get_or_insert_with(|| stream.keep(0)).set(counted);
                     }
@@ -242,6 +237,28 @@ impl Receiver {
             size: finish.size,
             hash: computed,
         })
+    }
+}
+
+/// The ranges of a file for which chunks have been announced.
+#[derive(Default)]
+struct Announced(RangeSet);
+
+impl Announced {
+    /// Adds the range of a chunk. Returns what the list takes of the connection's window, bytes.
+    fn add(&mut self, range: Range<u64>) -> Result<u64, Error> {
+        if self.0.overlaps(&range) {
+            return Err(Error::Protocol(format!(
+                "a duplicate chunk at {}",
+                range.start
+            )));
+        }
+        self.0.insert(range);
+        if self.0.len() > MAX_RANGES {
+            let text = "the file comes in too many separate parts; send it without holes";
+            return Err(Error::Protocol(text.to_owned()));
+        }
+        Ok(self.0.len().saturating_sub(FREE_RANGES) as u64 * PER_RANGE)
     }
 }
 

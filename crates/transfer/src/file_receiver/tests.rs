@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-fn partial(scratch: &ScratchDirectory, keep_free: KeepFree) -> Arc<Partial> {
+pub(super) fn partial(scratch: &ScratchDirectory, keep_free: KeepFree) -> Arc<Partial> {
     let options = StorageOptions {
         keep_free,
         ..StorageOptions::default()

@@ -11,6 +11,8 @@
 //! Client and server use it alike: a client that stores a file, a server that was asked for one.
 
 mod compare;
+#[cfg(test)]
+mod exchange_tests;
 mod pace;
 mod plan;
 mod small;
@@ -235,10 +237,6 @@ impl Sending<'_> {
             );
             Task::start(read_chunks(source, plan, hashes, self.turns.clone(), read))
         };
-        let _end = EndOfAttempt {
-            plan: Arc::clone(&plan),
-            source: Arc::clone(self.source),
-        };
         let sending = self.send_chunks(transfer, chunks);
         tokio::pin!(sending);
         let mut reader = Some(reader);
@@ -378,21 +376,6 @@ pub(crate) async fn send_stream(
     }
     stream.finish().ok();
     Ok(())
-}
-
-/// Lets reading end when the attempt ends, however it ends.
-struct EndOfAttempt {
-    plan: Arc<Plan>,
-    source: Arc<Source>,
-}
-
-impl Drop for EndOfAttempt {
-    fn drop(&mut self) {
-        self.plan.stop();
-        if let Source::Stream(stream) = &*self.source {
-            stream.stop();
-        }
-    }
 }
 
 /// Checks the receiver's confirmation.

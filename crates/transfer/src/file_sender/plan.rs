@@ -35,7 +35,6 @@ struct State {
     /// the end of a run, so that to look again for each block takes longer than to send the block.
     data: Range<u64>,
     compared: bool,
-    stopped: bool,
 }
 
 impl Plan {
@@ -49,7 +48,6 @@ impl Plan {
                 differing: RangeSet::default(),
                 data: 0..0,
                 compared: false,
-                stopped: false,
             }),
             changed: Notify::new(),
             limit,
@@ -81,12 +79,6 @@ impl Plan {
         self.changed.notify_one();
     }
 
-    /// Nothing more shall be sent.
-    pub fn stop(&self) {
-        self.lock().stopped = true;
-        self.changed.notify_one();
-    }
-
     /// Waits until there may be another answer than [`Next::Later`]. For one task.
     pub async fn changed(&self) {
         self.changed.notified().await;
@@ -96,9 +88,6 @@ impl Plan {
     /// not a hole.
     pub fn next(&self, next_data: impl Fn(Range<u64>) -> Option<Range<u64>>) -> Next {
         let mut state = self.lock();
-        if state.stopped {
-            return Next::End;
-        }
         if let Some(range) = state.differing.take_first(CHUNK, CHUNK) {
             return Next::Piece(range);
         }
@@ -177,22 +166,10 @@ mod tests {
         assert_eq!(all, [10..20, 200..CHUNK, CHUNK..CHUNK + 50]);
     }
 
-    #[test]
-    fn an_attempt_that_is_over_sends_nothing_more() {
-        let plan = Plan::new(3 * CHUNK, &RangeSet::default());
-        plan.add(RangeSet::of(0..10));
-        plan.stop();
-        assert_eq!(plan.next(Some), Next::End);
-    }
-
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_the_comparison_is_woken_by_each_of_its_results() {
         let waits = tokio::time::Duration::from_secs(1);
-        let changes: [fn(&Plan); 3] = [
-            |plan| plan.add(RangeSet::of(0..10)),
-            Plan::compared,
-            Plan::stop,
-        ];
+        let changes: [fn(&Plan); 2] = [|plan| plan.add(RangeSet::of(0..10)), Plan::compared];
         for change in changes {
             let plan = Plan::new(3 * CHUNK, &RangeSet::of(0..3 * CHUNK));
             assert_eq!(plan.next(Some), Next::Later);

@@ -95,6 +95,9 @@ pub(crate) fn read_small(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::sync::atomic::{AtomicBool, AtomicU32};
+    use std::sync::mpsc;
 
     #[test]
     fn packs_hold_what_fits_and_every_entry_once() {
@@ -132,5 +135,47 @@ mod tests {
             let read = read_small(|| Ok(File::open(&path).expect("opened")), &path, false);
             assert_eq!(read.is_ok(), is_read, "{size}");
         }
+    }
+
+    /// Reads a file to which another thread writes until it is opened again. Returns what was read,
+    /// if it was opened again.
+    fn read_while_it_changes(path: &Path) -> Option<Bytes> {
+        let opened = AtomicU32::new(0);
+        let (begun, writing) = mpsc::channel();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut length = 0u64;
+                while opened.load(SeqCst) < 2 && !ended.load(SeqCst) {
+                    length += 1;
+                    let file = File::options().write(true).open(path).expect("opened");
+                    file.set_len(length).expect("set");
+                    begun.send(()).ok();
+                }
+                drop(begun);
+            });
+            let open = || {
+                writing.recv().ok();
+                if opened.fetch_add(1, SeqCst) == 1 {
+                    // Nothing is written any more.
+                    while writing.recv().is_ok() {}
+                }
+                Ok(File::open(path).expect("opened"))
+            };
+            let read = read_small(open, path, false);
+            ended.store(true, SeqCst);
+            let again = opened.load(SeqCst) > 1;
+            again.then(|| read.expect("it stays the same at last").1)
+        })
+    }
+
+    #[test]
+    fn a_small_file_is_read_as_it_was_at_one_time() {
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        let path = scratch.file("a", 1);
+        // The other thread may have no time to write.
+        let read = (0..100).find_map(|_| read_while_it_changes(&path));
+        let content = std::fs::read(&path).expect("read");
+        assert_eq!(read.expect("it is read again"), content);
     }
 }

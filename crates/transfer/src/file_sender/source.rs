@@ -249,8 +249,6 @@ struct StreamState {
     first: Option<[u8; 32]>,
     /// What the receiver's file has, as far as this attempt knows.
     there: RangeSet,
-    /// The attempt for which blocks are read is over.
-    stopped: bool,
 }
 
 impl StreamSource {
@@ -264,7 +262,6 @@ impl StreamSource {
                 hashes: BlockHashes::new(MAX_BLOCKS * CHUNK),
                 first: None,
                 there: RangeSet::default(),
-                stopped: false,
             }),
             drained: Notify::new(),
         }
@@ -294,15 +291,7 @@ impl StreamSource {
 
     /// Begins an attempt. What the receiver had in another one, it may have lost.
     pub fn begin(&self) {
-        let mut state = self.lock();
-        state.stopped = false;
-        state.there = RangeSet::default();
-    }
-
-    /// Lets a task in [`Self::next`] end.
-    pub fn stop(&self) {
-        self.lock().stopped = true;
-        self.drained.notify_waiters();
+        self.lock().there = RangeSet::default();
     }
 
     /// The block with this index, if it is kept.
@@ -332,9 +321,6 @@ impl StreamSource {
     /// What follows at `at`; `None` if that may change.
     fn look(&self, at: u64) -> Option<Following> {
         let mut state = self.lock();
-        if state.stopped {
-            return Some(Following::End);
-        }
         // The last block is short: behind it there is nothing.
         let kept = state.kept.get(&(at / CHUNK));
         if let Some(block) = kept.filter(|block| at % CHUNK < block.len() as u64) {
@@ -489,8 +475,6 @@ mod tests {
         );
         stream.received(CHUNK / 2..CHUNK);
         assert!(block_at(&stream, blocks * CHUNK).is_some());
-        stream.stop();
-        assert!(block_at(&stream, 0).is_none(), "the attempt is over");
     }
 
     #[tokio::test(start_paused = true)]
@@ -500,21 +484,107 @@ mod tests {
         for index in 0..blocks {
             block_at(&stream, index * CHUNK).expect("a block");
         }
-        for end in [false, true] {
-            let waiting = stream.next(stream.produced());
-            tokio::pin!(waiting);
-            let second = Duration::from_secs(1);
-            assert!(tokio::time::timeout(second, &mut waiting).await.is_err());
-            match end {
-                true => stream.stop(),
-                false => stream.received(0..CHUNK),
-            }
-            match waiting.await {
-                Following::Read(reader) if !end => drop(stream.read(reader).expect("read")),
-                Following::End if end => {}
-                _ => panic!("{end}"),
+        let waiting = stream.next(stream.produced());
+        tokio::pin!(waiting);
+        let second = Duration::from_secs(1);
+        assert!(tokio::time::timeout(second, &mut waiting).await.is_err());
+        stream.received(0..CHUNK);
+        let woken = tokio::time::timeout(second, waiting).await;
+        assert!(matches!(woken, Ok(Following::Read(_))));
+    }
+
+    /// A crash may lose what a receiver has written.
+    #[test]
+    fn what_the_receiver_had_in_another_attempt_is_kept() {
+        let block = CHUNK as usize;
+        let stream = StreamSource::new(Box::new(std::io::Cursor::new(vec![1; 4 * block])));
+        for index in 0..4 {
+            block_at(&stream, index * CHUNK).expect("a block");
+        }
+        stream.received(3 * CHUNK..4 * CHUNK);
+        stream.begin();
+        stream.received(0..3 * CHUNK);
+        assert!(stream.block(2).is_none() && stream.block(3).is_some());
+    }
+
+    /// A terminal gives more after its end.
+    #[test]
+    fn behind_its_end_a_stream_is_not_read() {
+        struct Terminal(std::vec::IntoIter<&'static [u8]>);
+        impl Read for Terminal {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let line = self.0.next().unwrap_or_default();
+                buffer[..line.len()].copy_from_slice(line);
+                Ok(line.len())
             }
         }
+        let lines: Vec<&[u8]> = vec![b"one", b"two", b"", b"another"];
+        let stream = StreamSource::new(Box::new(Terminal(lines.into_iter())));
+        assert_eq!(block_at(&stream, 0).as_deref(), Some(&b"onetwo"[..]));
+        assert_eq!(block_at(&stream, 6), None);
+        assert_eq!(stream.root(), Some(blake3::hash(b"onetwo")));
+    }
+
+    #[test]
+    fn a_change_shows_also_if_its_time_is_set_back() {
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        let path = scratch.file("a", 1000);
+        let source = open_regular(&path).expect("opened");
+        let source = FileSource::at_once(source, &path).expect("inspected");
+        assert!(!source.changed().expect("inspected"));
+        let file = OpenOptions::new().write(true).open(&path).expect("opened");
+        let time = file.metadata().and_then(|m| m.modified()).expect("a time");
+        std::os::unix::fs::FileExt::write_all_at(&file, b"other", 0).expect("written");
+        file.set_modified(time).expect("set");
+        assert!(source.changed().expect("inspected"));
+    }
+
+    /// Whether this holds at last. A busy machine may take longer to look at a file than the file's
+    /// time shows that it is new.
+    async fn holds(what: impl AsyncFn(&Path) -> bool) -> bool {
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        let path = scratch.path().join("a");
+        for _ in 0..100 {
+            std::fs::write(&path, "x").expect("written");
+            if what(&path).await {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn taken(path: &Path) -> FileSource {
+        let file = open_regular(path).expect("opened");
+        FileSource::new(file, path).await.expect("inspected")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_was_just_written_is_given_the_time_to_settle() {
+        let waits = async |path: &Path| {
+            let began = tokio::time::Instant::now();
+            taken(path).await;
+            began.elapsed() > Duration::ZERO
+        };
+        assert!(holds(waits).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_was_written_all_the_time_counts_as_changed() {
+        let changed = async |path: &Path| {
+            let writing = async {
+                for length in 2.. {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    let file = OpenOptions::new().write(true).open(path).expect("opened");
+                    file.set_len(length).expect("set");
+                }
+            };
+            let source = tokio::select! {
+                source = taken(path) => source,
+                () = writing => unreachable!("it has no end"),
+            };
+            source.changed().expect("inspected")
+        };
+        assert!(holds(changed).await);
     }
 
     #[test]

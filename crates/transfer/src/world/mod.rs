@@ -6,6 +6,7 @@
 //! | `network` | hosts, the links between them, and addresses that change |
 //! | `system` | randomness and the time of day |
 //! | `slow` | a disk that is slow |
+//! | `pair` | scenes between two hosts, and the two ends of a connection between them |
 //! | `client` | what a client does, and what it knows |
 //! | `life` | a life: what happens to a server and its clients, and what must hold |
 //! | `scenes` | single scenes between one client and its server |
@@ -21,6 +22,7 @@
 mod client;
 mod life;
 pub(crate) mod network;
+pub(crate) mod pair;
 mod scenes;
 pub(crate) mod slow;
 mod system;

@@ -3,17 +3,21 @@
 use super::client::to_server;
 use super::life::{PORT, SERVER};
 use super::network::{self, HOST};
-use super::{slow, system};
+use super::pair::{self, CLIENT, link};
+use super::slow;
 use crate::client::{
-    ClientOptions, GetOptions, GetReport, Outcome, Retry, SendOptions, SendSource, TreeOptions,
-    Update, get, send_tree, transfer,
+    ClientOptions, GetOptions, GetReport, ListOptions, Outcome, Retry, SendOptions, SendSource,
+    TreeOptions, Update, get, list, send_tree, transfer,
 };
 use crate::credentials::identity::Identity;
 use crate::error::Error;
 use crate::path::RemotePath;
-use crate::scratch_directory::{ScratchDirectory, file_names};
+use crate::scratch_directory::{ScratchDirectory, Unprivileged, file_names};
 use crate::server::users::{Rights, User, Users};
 use crate::server::{ServeOptions, Server};
+use crate::storage::world::calls::{self, World};
+use crate::storage::world::disk::{Disk, Order};
+use crate::storage::world::random::Random;
 use crate::storage::{Lock, Storage, StorageOptions};
 use crate::wire::Reason;
 use std::cell::{Cell, RefCell};
@@ -23,11 +27,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use tokio::time::sleep;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_net::{Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
-use whimbrel_units::{Bytes, Duration as Span, Probability, Rate};
-
-/// The host of the client.
-const CLIENT: network::Host = 1;
+use whimbrel_net::{LinkSpec, LossSpec};
+use whimbrel_units::{Duration as Span, Probability, Rate};
 
 /// A server that replaces files, and a client with a link of 10 Mbit/s to it.
 struct Scene {
@@ -55,44 +56,35 @@ impl Scene {
 
     /// Plays a scene with this link.
     fn play_over(link: LinkSpec, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
-        let play = || {
-            system::begin(0);
-            let mut runtime = tokio::runtime::Builder::new_current_thread();
-            let runtime = runtime.enable_all().start_paused(true).build();
-            runtime.expect("a runtime").block_on(async {
-                network::begin(0, 2, link);
-                slow::begin(0);
-                let scratch = ScratchDirectory::in_memory();
-                let identity = Identity::load_or_create(&scratch.path().join("identity"));
-                let identity = identity.expect("an identity");
-                let this = Self { scratch, identity };
-                let listen = SocketAddr::new(network::address_of(SERVER), PORT);
-                let rights = Rights {
-                    read: true,
-                    write: true,
-                    remove: false,
-                };
-                let user = User {
-                    quota,
-                    ..User::owner(this.identity.token(), rights, Priority::HIGHEST)
-                };
-                let options = ServeOptions {
-                    overwrite: true,
-                    tcp: false,
-                    resume_rate: true,
-                    users: Some(Users::new([user])),
-                    ..ServeOptions::new(this.scratch.subdirectory("stored"), listen)
-                };
-                let bind = || Server::bind(options, &this.identity);
-                let server = HOST.sync_scope(SERVER, bind).expect("a server");
-                let serving = async move { server.run(|_| (), pending()).await };
-                let serving = tokio::spawn(HOST.scope(SERVER, serving));
-                HOST.scope(CLIENT, scene(this)).await;
-                serving.abort();
-            });
-        };
-        let played = std::thread::scope(|scope| scope.spawn(play).join());
-        played.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        pair::play_over(link, async || {
+            let scratch = ScratchDirectory::in_memory();
+            let identity = Identity::load_or_create(&scratch.path().join("identity"));
+            let identity = identity.expect("an identity");
+            let this = Self { scratch, identity };
+            let listen = SocketAddr::new(network::address_of(SERVER), PORT);
+            let rights = Rights {
+                read: true,
+                write: true,
+                remove: false,
+            };
+            let user = User {
+                quota,
+                ..User::owner(this.identity.token(), rights, Priority::HIGHEST)
+            };
+            let options = ServeOptions {
+                overwrite: true,
+                tcp: false,
+                resume_rate: true,
+                users: Some(Users::new([user])),
+                ..ServeOptions::new(this.scratch.subdirectory("stored"), listen)
+            };
+            let bind = || Server::bind(options, &this.identity);
+            let server = HOST.sync_scope(SERVER, bind).expect("a server");
+            let serving = async move { server.run(|_| (), pending()).await };
+            let serving = tokio::spawn(HOST.scope(SERVER, serving));
+            HOST.scope(CLIENT, scene(this)).await;
+            serving.abort();
+        });
     }
 
     /// How the client reaches the server; it tries again for so long after each failure.
@@ -111,16 +103,6 @@ impl Scene {
     /// The client sends a file.
     fn send(&self, file: &Path, retry: Option<Span>) -> SendOptions {
         SendOptions::new(self.client(retry), SendSource::File(file.to_owned()))
-    }
-}
-
-/// A link of this rate, one-way delay (ms) and buffer size (bytes).
-fn link(bits_per_sec: u64, delay_ms: u64, queue: u64) -> LinkSpec {
-    LinkSpec {
-        service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bits_per_sec))),
-        delay: Delay::constant(Duration::from_millis(delay_ms).into()),
-        queue: QueueLimit::Bytes(Bytes::new(queue)),
-        ..LinkSpec::default()
     }
 }
 
@@ -553,4 +535,121 @@ fn the_second_get_over_a_satellite_ends_2_9_round_trips_sooner() {
             );
         },
     );
+}
+
+/// What could not be listed at first may be listed later.
+#[test]
+fn what_an_attempt_could_not_list_is_listed_again() {
+    Scene::play(None, async |scene: Scene| {
+        // No client can name this.
+        for directory in ["a", "b"] {
+            scene.scratch.subdirectory(&format!("stored/{directory}"));
+        }
+        let odd = scene.scratch.file("stored/a/odd\nname", 10);
+        let long = "x".repeat(100);
+        for n in 0..3000 {
+            scene.scratch.file(&format!("stored/b/{n}{long}"), 1);
+        }
+        let outage = async {
+            // The second listing is under way.
+            while network::sent().0 < 150 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            network::set_dark(SERVER, true);
+            std::fs::remove_file(&odd).expect("removed");
+            sleep(Duration::from_secs(20)).await;
+            network::set_dark(SERVER, false);
+        };
+        let path = |name| Some(RemotePath::new(name).expect("a path"));
+        let options = GetOptions {
+            dry_run: true,
+            ..GetOptions::new(
+                scene.client(Some(Span::from_secs(80))),
+                vec![path("a"), path("b")],
+                scene.scratch.subdirectory("got"),
+            )
+        };
+        let (report, ()) = tokio::join!(get(options, |_| (), pending()), outage);
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert!(report.retries > 0 && report.files == 3000, "{report:?}");
+    });
+}
+
+#[test]
+fn a_directory_that_the_server_cannot_read_is_not_listed_as_empty() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.unreadable("stored/closed");
+        // The server works in this thread, too.
+        let user = Unprivileged::begin();
+        let options = ListOptions {
+            client: scene.client(None),
+            path: Some(RemotePath::new("closed").expect("a path")),
+            recursive: true,
+        };
+        let listed = list(options, pending()).await;
+        drop(user);
+        assert!(matches!(listed, Err(Error::Refused(_))), "{listed:?}");
+    });
+}
+
+/// Somebody else may have written them just now.
+#[test]
+fn files_that_are_there_are_flushed_before_they_count() {
+    /// Flushes of a disk with this directory.
+    async fn flushes<T>(directory: &Path, work: impl Future<Output = T>) -> (T, u64) {
+        let disk = Disk::new(Order::Journal, directory);
+        calls::replace(Some(World::new(disk, Random::new(0))));
+        let done = work.await;
+        let world = calls::replace(None).expect("it is there");
+        (done, world.flushes)
+    }
+    Scene::play(None, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        for name in ["a", "b"] {
+            scene.scratch.file(&format!("tree/{name}"), 1000);
+        }
+        let send = || {
+            let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
+            send_tree(options, |_| (), pending())
+        };
+        assert_eq!(send().await.sent_files, 2);
+        let stored = scene.scratch.path().join("stored");
+        let (report, flushes_there) = flushes(&stored, send()).await;
+        assert_eq!((report.unchanged_files, report.sent_files), (2, 0));
+        assert!(flushes_there > 0);
+        let get = || got(&scene, &["a", "b"], None, (0, |_| ()));
+        assert_eq!(get().await.outcome, Outcome::Stored);
+        let here = scene.scratch.path().join("got");
+        let (report, flushes_here) = flushes(&here, get()).await;
+        assert_eq!(
+            (report.outcome, report.resumed_bytes),
+            (Outcome::Stored, 2000)
+        );
+        assert!(flushes_here > 0);
+    });
+}
+
+#[test]
+fn a_small_file_that_the_server_cannot_read_fails_alone() {
+    Scene::play(None, async |scene: Scene| {
+        let names = ["a", "b", "c"];
+        for name in names {
+            scene.scratch.file(&format!("stored/{name}"), 1000);
+        }
+        let here = scene.scratch.subdirectory("got");
+        let set = |path: &Path, mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("set");
+        };
+        set(&scene.scratch.path().join("stored/b"), 0o000);
+        // Both ends work in this thread.
+        set(&here, 0o777);
+        let user = Unprivileged::begin();
+        let report = got(&scene, &names, None, (0, |_| ())).await;
+        drop(user);
+        assert_eq!(report.outcome, Outcome::NotStored);
+        let failed: Vec<_> = report.failures.iter().map(|(name, _)| name).collect();
+        assert_eq!(failed, ["b"], "{report:?}");
+        assert_eq!(file_names(&here), ["a", "c"]);
+    });
 }

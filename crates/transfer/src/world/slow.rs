@@ -34,7 +34,7 @@ pub(super) fn begin(seed: u64) {
 }
 
 /// From now on each piece of work waits for up to so long.
-pub(super) fn set(most: Duration) {
+pub(crate) fn set(most: Duration) {
     with(|slow| slow.most = most);
 }
 

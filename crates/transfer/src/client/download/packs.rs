@@ -250,3 +250,62 @@ fn name(stage: &Stage, batch: Vec<Written>) -> Vec<Named> {
     }
     packs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::RemotePath;
+    use crate::scratch_directory::{ScratchDirectory, file_names};
+    use crate::storage::StorageOptions;
+    use crate::wire::{Kind, Metadata, PackEntry};
+    use bytes::BytesMut;
+
+    /// Writes a pack of small files with these paths, of which `a`, `b` and `c` were requested.
+    fn written(scratch: &ScratchDirectory, paths: &[&str]) -> Result<Written, Error> {
+        let storage = Storage::open(scratch.path(), StorageOptions::default()).expect("opened");
+        let stage = storage.stage().expect("created");
+        let (mut items, mut index) = (Vec::new(), HashMap::new());
+        for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
+            let path = RemotePath::new(name).expect("a path");
+            let metadata = Metadata::plain(Kind::File);
+            items.push((n, Item::new(path.clone(), path, 4, metadata, Vec::new())));
+            index.insert(name.as_bytes().to_vec(), n);
+        }
+        let mut pack = BytesMut::new();
+        for path in paths {
+            let entry = PackEntry {
+                path: path.as_bytes().to_vec(),
+                metadata: Metadata::plain(Kind::File),
+                content: Bytes::from_static(b"text"),
+            };
+            entry.encode(&mut pack);
+        }
+        let pack = PackReader::seal(pack);
+        write(&storage, &stage, pack, &index, &items, &Counts::default())
+    }
+
+    #[test]
+    fn only_files_that_were_requested_are_written() {
+        let scratch = ScratchDirectory::new();
+        let Written { files, failures } = written(&scratch, &["b", "a"]).expect("written");
+        let numbers: Vec<_> = files.iter().map(|(n, _)| *n).collect();
+        assert_eq!((numbers, failures.len()), (vec![1, 0], 0));
+        let result = written(&scratch, &["a", "d"]);
+        assert!(matches!(result, Err(Error::Protocol(_))));
+        assert!(!file_names(scratch.path()).contains(&"d".to_owned()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_fails_alone() {
+        let scratch = ScratchDirectory::new();
+        // Something else is in the way, and nothing is replaced.
+        scratch.subdirectory("b");
+        let Written { files, failures } = written(&scratch, &["a", "b", "c"]).expect("written");
+        let numbers: Vec<_> = files.iter().map(|(n, _)| *n).collect();
+        assert_eq!(numbers, [0, 2]);
+        assert!(
+            matches!(&failures[..], [(1, Error::Here(_))]),
+            "{failures:?}"
+        );
+    }
+}

@@ -227,3 +227,28 @@ fn prefixed(top: &[u8], below: &[u8]) -> Vec<u8> {
     path.extend_from_slice(below);
     path
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch_directory::{ScratchDirectory, Unprivileged};
+
+    #[test]
+    fn a_directory_that_cannot_be_read_is_reported() {
+        let scratch = ScratchDirectory::new();
+        let unreadable = scratch.unreadable("tree/closed");
+        scratch.file("tree/file", 10);
+        let sources = [scratch.path().join("tree/")];
+        let user = Unprivileged::begin();
+        let walk = Walk::new(&sources, None, &Filter::default(), true).expect("it exists");
+        drop(user);
+        let found: Vec<_> = walk.items.iter().map(|item| &item.path[..]).collect();
+        assert_eq!(found, [&b"closed"[..], b"file"]);
+        let failed: Vec<_> = walk
+            .failures
+            .iter()
+            .map(|(path, _)| Path::new(path))
+            .collect();
+        assert_eq!(failed, [unreadable]);
+    }
+}

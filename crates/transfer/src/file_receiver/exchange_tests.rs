@@ -1,0 +1,361 @@
+//! What a receiver does with the messages and streams of a sender, which the test plays.
+
+use super::tests::partial;
+use super::*;
+use crate::connection::framing::{read, write};
+use crate::connection::routes::{Route, Routes};
+use crate::scratch_directory::ScratchDirectory;
+use crate::storage::KeepFree;
+use crate::wire::ChunkHeader;
+use crate::world::pair::Pair;
+use crate::world::slow;
+use tokio::time::sleep;
+use whimbrel_quic::endpoint::Connection;
+
+/// The sender.
+struct Peer {
+    connection: Connection,
+    send: SendStream,
+    _answers: RecvStream,
+    transfer: u64,
+    /// What has arrived at the receiver.
+    received: Arc<AtomicU64>,
+}
+
+impl Peer {
+    async fn say(&mut self, message: Message) {
+        write(&mut self.send, &message).await.expect("sent");
+    }
+
+    /// Announces the end of a file with this content.
+    async fn finish(&mut self, content: &[u8], chunks: u64) {
+        let (size, hash) = (content.len() as u64, blake3::hash(content));
+        self.say(Message::Finish(Finish { size, chunks, hash }))
+            .await;
+    }
+
+    /// A stream with the header of a chunk.
+    async fn stream(&self, offset: u64, length: usize) -> SendStream {
+        let header = ChunkHeader {
+            transfer: self.transfer,
+            offset,
+            length: length as u32,
+        };
+        let mut stream = self.connection.open_uni().await.expect("a stream");
+        stream.write_all(&header.encode()).await.expect("sent");
+        stream
+    }
+
+    /// A chunk.
+    async fn chunk(&self, offset: u64, data: &[u8]) {
+        let mut stream = self.stream(offset, data.len()).await;
+        stream.write_all(data).await.expect("sent");
+        stream.finish().expect("open");
+    }
+
+    /// Waits until so much has arrived.
+    async fn arrived(&self, bytes: u64) {
+        while self.received.load(Ordering::Relaxed) < bytes {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// Receives a file from a sender that the receiver has accepted. The sender's part ends with the
+/// receiver's.
+async fn receive(
+    pair: &Pair,
+    receiver: &Receiver,
+    sender: impl AsyncFnOnce(&mut Peer),
+) -> Result<Received, Error> {
+    let (mut send, receive) = pair.client.open_bi().await.expect("a stream");
+    let queued = Message::Queued { position: 1 };
+    write(&mut send, &queued).await.expect("sent");
+    let (mut answers, mut control) = pair.server.accept_bi().await.expect("a stream");
+    read(&mut control).await.expect("a message");
+    let routes = Routes::default();
+    let (Route { transfer, .. }, streams) = &mut routes.open(1).expect("the first");
+    let streams = std::mem::replace(streams, mpsc::channel(1).1);
+    let mut peer = Peer {
+        connection: pair.client.clone(),
+        send,
+        _answers: receive,
+        transfer: *transfer,
+        received: Arc::clone(&receiver.received),
+    };
+    let receiving = receiver.run(&mut answers, &mut control, streams);
+    let sending = async {
+        sender(&mut peer).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        result = receiving => result,
+        () = sending => unreachable!("it has no end"),
+        error = routes.accept(&pair.server, Duration::from_secs(10)) => Err(error),
+    }
+}
+
+/// A receiver of a file of this size, or of a stream of up to 1 GiB.
+fn receiver(scratch: &ScratchDirectory, size: Option<u64>) -> Receiver {
+    Receiver {
+        partial: partial(scratch, KeepFree::default()),
+        turns: Turns::default(),
+        size,
+        max_size: size.unwrap_or(1 << 30),
+        received: Arc::default(),
+        stall: Duration::from_secs(30),
+        grow: Box::new(|_| Ok(())),
+        pace: None,
+        others_wait: Box::new(|| false),
+    }
+}
+
+fn is_violation(result: &Result<Received, Error>) -> bool {
+    matches!(result, Err(Error::Protocol(_)))
+}
+
+#[test]
+fn chunks_are_as_long_as_their_headers_say_also_behind_gaps() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        for (rest, stored) in [(5, true), (4, false), (6, false)] {
+            let scratch = ScratchDirectory::in_memory();
+            let receiver = receiver(&scratch, Some(10));
+            let result = receive(&pair, &receiver, async |peer| {
+                let mut stream = peer.stream(0, 10).await;
+                stream.write_all(&[7; 5]).await.expect("sent");
+                // So the receiver reads what arrives in any order.
+                sleep(Duration::from_secs(1)).await;
+                stream.write_all(&vec![7; rest]).await.expect("sent");
+                stream.finish().expect("open");
+                peer.finish(&[7; 10], 1).await;
+            });
+            let result = result.await;
+            assert_eq!(result.is_ok(), stored, "{rest}: {result:?}");
+            assert_eq!(is_violation(&result), !stored, "{rest}: {result:?}");
+        }
+    });
+}
+
+#[test]
+fn the_end_counts_all_chunks() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        for (chunks, stored) in [(2, true), (1, false)] {
+            let scratch = ScratchDirectory::in_memory();
+            let receiver = receiver(&scratch, Some(10));
+            let result = receive(&pair, &receiver, async |peer| {
+                peer.chunk(0, &[7; 5]).await;
+                peer.chunk(5, &[7; 5]).await;
+                peer.arrived(10).await;
+                sleep(Duration::from_secs(1)).await;
+                peer.finish(&[7; 10], chunks).await;
+            });
+            let result = result.await;
+            assert_eq!(result.is_ok(), stored, "{result:?}");
+            assert_eq!(is_violation(&result), !stored, "{result:?}");
+        }
+    });
+}
+
+#[test]
+fn a_stream_ends_where_its_sender_says_and_within_the_largest_size() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        for (size, stored) in [(100, true), (101, false)] {
+            let scratch = ScratchDirectory::in_memory();
+            let receiver = Receiver {
+                max_size: 100,
+                ..receiver(&scratch, None)
+            };
+            // An earlier attempt has left more.
+            receiver.partial.set_len(1000).expect("set");
+            let result = receive(&pair, &receiver, async |peer| {
+                peer.finish(&vec![0; size], 0).await;
+            });
+            let result = result.await;
+            assert_eq!(result.is_ok(), stored, "{result:?}");
+            assert_eq!(is_violation(&result), !stored, "{result:?}");
+            let length = receiver.partial.len().expect("inspected");
+            assert_eq!(length, if stored { 100 } else { 1000 });
+        }
+    });
+}
+
+#[test]
+fn a_slow_disk_is_no_silent_sender() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let stall = Duration::from_secs(10);
+        let receiver = Receiver {
+            stall,
+            ..receiver(&scratch, Some(200_000))
+        };
+        let began = tokio::time::Instant::now();
+        let result = receive(&pair, &receiver, async |peer| {
+            slow::set(stall);
+            for n in 0..200 {
+                peer.chunk(1000 * n, &[7; 1000]).await;
+            }
+            // The end comes when all is written.
+            while receiver.partial.len().expect("inspected") < 200_000 {
+                sleep(Duration::from_millis(10)).await;
+            }
+            peer.finish(&[7; 200_000], 200).await;
+        });
+        result.await.expect("received");
+        let took = began.elapsed();
+        assert!(took > 3 * stall, "the disk was not slow: {took:?}");
+    });
+}
+
+#[test]
+fn so_many_requests_for_hashes_wait() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let receiver = receiver(&scratch, Some(10));
+        let result = receive(&pair, &receiver, async |peer| {
+            slow::set(Duration::from_secs(3600));
+            let (log, first, count) = (16, 0, 1);
+            for _ in 0..REQUESTS {
+                peer.say(Message::HashRequest { log, first, count }).await;
+            }
+            // The first may be under way.
+            sleep(Duration::from_secs(1)).await;
+            for _ in 0..2 {
+                peer.say(Message::HashRequest { log, first, count }).await;
+            }
+        });
+        let result = result.await;
+        assert!(is_violation(&result), "{result:?}");
+    });
+}
+
+#[test]
+fn so_many_chunks_are_read_at_once() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let receiver = receiver(&scratch, Some(1000));
+        let most = CHUNKS as u64;
+        let result = receive(&pair, &receiver, async |peer| {
+            let mut open = Vec::new();
+            for n in 0..most + 10 {
+                let mut stream = peer.stream(2 * n, 2).await;
+                stream.write_all(&[7]).await.expect("sent");
+                open.push(stream);
+            }
+            sleep(Duration::from_secs(5)).await;
+            assert_eq!(peer.received.load(Ordering::Relaxed), most);
+            // The next one takes the place of one that ends.
+            open[0].write_all(&[7]).await.expect("sent");
+            open[0].finish().expect("open");
+            peer.arrived(most + 2).await;
+            let text = "enough";
+            let refusal = crate::wire::Refusal::new(Reason::Cancelled, text);
+            peer.say(Message::Refused(refusal)).await;
+            // A stream that is dropped ends.
+            std::future::pending::<()>().await;
+            drop(open);
+        });
+        let result = result.await;
+        assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
+    });
+}
+
+/// What waits for the disk, or to be complete, takes the place of what could arrive.
+#[test]
+fn memory_for_a_file_is_bounded_by_the_window() {
+    const WINDOW: u32 = 4 << 20;
+    const FILE: u64 = 40;
+    for in_order in [true, false] {
+        Pair::play_with_window(1_000_000_000, WINDOW, async |pair: Pair| {
+            let scratch = ScratchDirectory::in_memory();
+            let receiver = receiver(&scratch, Some(FILE * CHUNK));
+            let result = receive(&pair, &receiver, async |peer| {
+                // Nothing is ever written.
+                slow::set(Duration::from_secs(100_000_000));
+                let data = vec![7; CHUNK as usize];
+                let sending = async |n: u64| {
+                    let mut stream = peer.stream(n * CHUNK, data.len()).await;
+                    if !in_order {
+                        stream.write_all(&data[..1]).await.expect("sent");
+                        sleep(Duration::from_secs(1)).await;
+                    }
+                    let rest = data.len() - usize::from(!in_order);
+                    stream.write_all(&data[..rest]).await.ok();
+                };
+                let all = futures::future::join_all((0..FILE).map(sending));
+                let all = async {
+                    all.await;
+                    std::future::pending::<()>().await;
+                };
+                let lasts = Duration::from_secs(20);
+                tokio::time::timeout(lasts, all).await.expect_err("no end");
+                let taken = peer.received.load(Ordering::Relaxed);
+                // What is being collected counts in steps.
+                let most = 2 * u64::from(WINDOW);
+                let least = u64::from(WINDOW) / 2;
+                assert!((least..most).contains(&taken), "{taken} were taken");
+                peer.connection.close(0u32.into(), b"");
+            });
+            assert!(result.await.is_err());
+        });
+    }
+}
+
+#[test]
+fn a_pack_has_its_length_and_counts_while_it_is_kept() {
+    const WINDOW: u32 = 1 << 20;
+    Pair::play_with_window(1_000_000_000, WINDOW, async |pair: Pair| {
+        let header = |length: usize| ChunkHeader {
+            transfer: 1,
+            offset: 0,
+            length: length as u32,
+        };
+        let pack = async |header, length: usize| {
+            let mut stream = pair.client.open_uni().await.expect("a stream");
+            stream.write_all(&vec![7; length]).await.expect("sent");
+            stream.finish().expect("open");
+            let stream = pair.server.accept_uni().await.expect("a stream");
+            read_pack((header, stream), None).await
+        };
+        for length in [999, 1001] {
+            let result = pack(header(1000), length).await;
+            assert!(matches!(result, Err(Error::Protocol(_))), "{length}");
+        }
+        let length = 900_000;
+        let (content, kept) = pack(header(length), length).await.expect("received");
+        assert_eq!(content.len(), length);
+        // What is kept leaves little room.
+        let mut more = pair.client.open_uni().await.expect("a stream");
+        let data = vec![7; 800_000];
+        let sent = async {
+            more.write_all(&data).await.expect("sent");
+            more.finish().expect("open");
+            more.stopped().await
+        };
+        tokio::pin!(sent);
+        let wait = Duration::from_secs(10);
+        assert!(tokio::time::timeout(wait, &mut sent).await.is_err());
+        drop(kept);
+        let sent = tokio::time::timeout(wait, sent).await;
+        sent.expect("there is room").ok();
+    });
+}
+
+#[test]
+fn a_file_comes_in_so_many_parts() {
+    let mut announced = Announced::default();
+    let mut next = 0;
+    let mut add = |start: Option<u64>| {
+        let start = start.unwrap_or(next);
+        next = next.max(start + 2);
+        announced.add(start..start + 1)
+    };
+    for _ in 0..FREE_RANGES {
+        assert_eq!(add(None).expect("free"), 0);
+    }
+    assert_eq!(add(None).expect("one more"), PER_RANGE);
+    assert!(add(Some(4)).is_err(), "it has come");
+    for _ in FREE_RANGES + 1..MAX_RANGES {
+        add(None).expect("not too many");
+    }
+    assert!(add(None).is_err());
+}
