@@ -114,3 +114,29 @@ impl<'a> Control<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_a_length_within_its_bounds() {
+        let max = 100;
+        for (length, valid) in [(0, false), (1, true), (max as u32, true), (101, false)] {
+            let mut buffer = length_and_nothing(length);
+            assert_eq!(take(&mut buffer, max).is_ok(), valid, "{length}");
+        }
+        let mut buffer = Message::Present.encode().to_vec();
+        buffer.extend_from_slice(&length_and_nothing(1)[..3]);
+        let first = take(&mut buffer, max).expect("a message");
+        assert!(matches!(first, Some(Message::Present)));
+        assert!(
+            matches!(take(&mut buffer, max), Ok(None)),
+            "it is not complete"
+        );
+    }
+
+    fn length_and_nothing(length: u32) -> Vec<u8> {
+        length.to_be_bytes().to_vec()
+    }
+}

@@ -222,4 +222,18 @@ mod tests {
         );
         assert_eq!(claims.recall(&key(), [2; 16]), None);
     }
+
+    #[test]
+    fn so_many_stored_files_are_remembered() {
+        let claims = Claims::default();
+        let key = |n: usize| ("u".to_owned(), n.to_string().parse().expect("a path"));
+        let hash = blake3::hash(b"hello");
+        for n in 0..=REMEMBERED {
+            claims.remember(key(n), [1; 16], 5, hash);
+        }
+        assert_eq!(claims.recall(&key(0), [1; 16]), None);
+        for n in [1, REMEMBERED] {
+            assert_eq!(claims.recall(&key(n), [1; 16]), Some((5, hash)));
+        }
+    }
 }

@@ -219,4 +219,27 @@ mod tests {
         let third = tokio::time::timeout(std::time::Duration::from_secs(1), third).await;
         assert!(third.expect("in time").expect("no panic").is_some());
     }
+
+    #[test]
+    fn so_many_requests_wait_half_of_them_of_one_user() {
+        let places = Places::new(1);
+        let shown = watch::Sender::new(0);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        // One has the place.
+        let counts = [("a", WAITING / 2 + 1), ("b", WAITING / 2), ("c", 0)];
+        for (user, count) in counts {
+            for _ in 0..count {
+                let mut waiting = Box::pin(places.take(user, true, &shown));
+                let place = waiting.as_mut().poll(&mut cx);
+                assert_eq!(place.is_ready(), all.is_empty());
+                all.push((waiting, place));
+            }
+            let mut more = pin!(places.take(user, true, &shown));
+            assert!(
+                matches!(more.as_mut().poll(&mut cx), Poll::Ready(None)),
+                "{user}"
+            );
+        }
+    }
 }

@@ -311,3 +311,52 @@ fn what_a_peer_chooses_is_bounded() {
         assert!(Message::decode(&body(&Message::Written { ranges })).is_err());
     }
 }
+
+#[test]
+fn metadata_outside_of_their_limits_are_errors() {
+    type Change = fn(&mut Metadata);
+    let changes: [(Change, bool); 8] = [
+        (|m| m.mode = Some(0o777), true),
+        (|m| m.mode = Some(0o1777), false),
+        (|m| m.modified = Some(time(999_999_999)), true),
+        (|m| m.modified = Some(time(1_000_000_000)), false),
+        (|m| m.attributes = vec![named(b"user.a")], true),
+        (|m| m.attributes = vec![named(b"trusted.a")], false),
+        (|m| m.attributes = vec![named(b"user.")], false),
+        (|m| m.attributes = vec![named(b"user.a\0b")], false),
+    ];
+    fn time(nanoseconds: u32) -> FileTime {
+        let seconds = 7;
+        FileTime {
+            seconds,
+            nanoseconds,
+        }
+    }
+    fn named(name: &[u8]) -> Attribute {
+        Attribute {
+            name: name.to_vec(),
+            value: b"value".to_vec(),
+        }
+    }
+    for (n, (change, valid)) in changes.into_iter().enumerate() {
+        let mut metadata = Metadata::plain(Kind::File);
+        change(&mut metadata);
+        let put = Message::Put(Put {
+            id: [1; 16],
+            path: b"a".to_vec(),
+            size: None,
+            metadata: metadata.clone(),
+        });
+        let decoded = Message::decode(&put.encode()[4..]);
+        assert_eq!(decoded.is_ok(), valid, "message {n}");
+        let mut pack = BytesMut::new();
+        let entry = PackEntry {
+            path: b"a".to_vec(),
+            metadata,
+            content: Bytes::new(),
+        };
+        entry.encode(&mut pack);
+        let mut read = PackReader::open(PackReader::seal(pack)).expect("its hash");
+        assert_eq!(read.next().expect("an entry").is_ok(), valid, "pack {n}");
+    }
+}

@@ -1,140 +1,17 @@
 //! Peers that violate the protocol, lie or stay silent. The server gives a reason, keeps no file
 //! and goes on.
 
+use crate::common::client::{RawClient, accepted, finish, header, rand_id, read_message, refused};
 use crate::common::scratch_directory::file_names;
-use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, raw, upload, visible};
-use noq::{Connection, Endpoint, RecvStream, SendStream, VarInt};
+use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload, visible};
+use noq::VarInt;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use std::net::SocketAddr;
 use tokio::time::timeout;
 use whimbrel_transfer::users::Rights;
-use whimbrel_transfer::wire::{
-    ChunkHeader, Finish, Kind, Message, Metadata, Put, Refusal, VERSION,
-};
+use whimbrel_transfer::wire::{Kind, Message, Metadata, Put};
 use whimbrel_transfer::{Event, Limits, Reason, Token, TreeOptions, send_tree};
 use whimbrel_units::{Bytes, Duration as Span};
-
-/// A client that writes protocol messages directly.
-struct RawClient {
-    connection: Connection,
-    _endpoint: Endpoint,
-}
-
-impl RawClient {
-    /// A client that has shown the token.
-    async fn connect(service: &Service) -> Self {
-        let raw = Self::stranger(service.address, noq::TransportConfig::default()).await;
-        raw.welcomed(service).await;
-        raw
-    }
-
-    async fn welcomed(&self, service: &Service) {
-        let (_send, mut receive) = self.hello(service.identity.token().clone()).await;
-        let Message::Welcome { .. } = read_message(&mut receive).await else {
-            panic!("not welcome")
-        };
-    }
-
-    async fn hello(&self, token: Token) -> (SendStream, RecvStream) {
-        let version = VERSION;
-        self.send_message(&Message::Hello { version, token }).await
-    }
-
-    async fn stranger(to: SocketAddr, transport: noq::TransportConfig) -> Self {
-        let config = raw::trusting(transport);
-        let endpoint = raw::endpoint([127, 0, 0, 1].into());
-        let connection = endpoint
-            .connect_with(config, to, "x")
-            .expect("a valid configuration")
-            .await
-            .expect("connected");
-        Self {
-            connection,
-            _endpoint: endpoint,
-        }
-    }
-
-    async fn put(&self, name: &str, size: u64) -> (SendStream, RecvStream) {
-        self.send_message(&Message::Put(Put {
-            id: rand_id(),
-            path: name.as_bytes().to_vec(),
-            size: Some(size),
-            metadata: Metadata::plain(Kind::File),
-        }))
-        .await
-    }
-
-    async fn send_message(&self, message: &Message) -> (SendStream, RecvStream) {
-        let (mut send, receive) = self.connection.open_bi().await.expect("open");
-        send.write_all(&message.encode()).await.expect("written");
-        (send, receive)
-    }
-
-    /// Sends a chunk stream. The server may stop it at any time, so errors are ignored.
-    async fn chunk(&self, transfer: u64, offset: u64, data: &[u8]) {
-        self.stream(header(transfer, offset, data.len()), data)
-            .await;
-    }
-
-    /// Sends a chunk stream with any header.
-    async fn stream(&self, header: ChunkHeader, data: &[u8]) {
-        let mut stream = self.connection.open_uni().await.expect("open");
-        stream.write_all(&header.encode()).await.ok();
-        stream.write_all(data).await.ok();
-        stream.finish().ok();
-    }
-}
-
-fn header(transfer: u64, offset: u64, length: usize) -> ChunkHeader {
-    ChunkHeader {
-        transfer,
-        offset,
-        length: length as u32,
-    }
-}
-
-fn finish(data: &[u8], chunks: u64) -> Message {
-    Message::Finish(Finish {
-        size: data.len() as u64,
-        chunks,
-        hash: blake3::hash(data),
-    })
-}
-
-/// A number that no other transfer of these tests has.
-fn rand_id() -> [u8; 16] {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let mut id = [0; 16];
-    id[..8].copy_from_slice(&next.to_be_bytes());
-    id
-}
-
-async fn read_message(receive: &mut RecvStream) -> Message {
-    let reading = async {
-        let mut length = [0; 4];
-        receive.read_exact(&mut length).await.expect("an answer");
-        let mut body = vec![0; u32::from_be_bytes(length) as usize];
-        receive.read_exact(&mut body).await.expect("an answer");
-        Message::decode(&body).expect("a message")
-    };
-    timeout(TEST_TIMEOUT, reading).await.expect("in time")
-}
-
-async fn refused(receive: &mut RecvStream) -> Refusal {
-    match read_message(receive).await {
-        Message::Refused(refusal) => refusal,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-async fn accepted(receive: &mut RecvStream) -> u64 {
-    match read_message(receive).await {
-        Message::Accepted { transfer, .. } => transfer,
-        other => panic!("not accepted: {other:?}"),
-    }
-}
 
 /// Checks that the server still works and has kept no file.
 async fn still_serves(scratch: &ScratchDirectory, service: Service) {

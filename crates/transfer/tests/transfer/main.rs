@@ -11,6 +11,7 @@ mod network;
 mod over_tcp;
 mod pipes;
 mod qlog;
+mod requests;
 mod resume;
 mod resume_rate;
 mod strangers;

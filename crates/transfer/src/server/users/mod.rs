@@ -228,4 +228,35 @@ mod tests {
         let end = start + 7 * day;
         assert_eq!(users.authenticate(&new, end), Err(Denied::Expired));
     }
+
+    #[test]
+    fn what_a_user_may_do_is_compared_as_a_whole() {
+        let token = Token::random().expect("randomness");
+        let one = || User::owner(&token, storing(), Priority::LOWEST);
+        let with = |change: fn(&mut User)| {
+            let mut other = one();
+            change(&mut other);
+            other
+        };
+        // Whether a token is valid is another question.
+        let other = with(|user| {
+            user.tokens.clear();
+            user.expires = Some(SystemTime::UNIX_EPOCH);
+        });
+        assert!(one().may_the_same(&other));
+        let changes: [fn(&mut User); 6] = [
+            |user| user.name.push('x'),
+            |user| user.directory.push("x"),
+            |user| user.rights.read = true,
+            |user| user.quota = Some(7),
+            |user| user.max_priority = Priority::HIGHEST,
+            |user| {
+                let target = Target::Tcp("127.0.0.1".to_owned(), 22);
+                user.connect.insert("ssh".to_owned(), target);
+            },
+        ];
+        for (n, change) in changes.into_iter().enumerate() {
+            assert!(!one().may_the_same(&with(change)), "{n}");
+        }
+    }
 }

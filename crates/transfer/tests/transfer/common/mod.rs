@@ -4,6 +4,7 @@
 pub mod scratch_directory;
 
 pub mod blocked;
+pub mod client;
 pub mod path;
 pub mod raw;
 
