@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which mistakes in the code of transfers the tests notice.
 
-    tools/mutants.py [--list] [--only N,N...] [--table FILE]
+    tools/mutants.py [--list] [--only N,N...] [--page]
 
 Puts all mistakes of tools/mutants.toml into a copy of the tree, each behind a switch, and builds
 the tests of `whimbrel-transfer` once. Runs each test to see which places of mistakes it comes to,
@@ -9,7 +9,11 @@ and then, with one mistake after the other switched on, the tests that come to i
 ones first, until one fails. That test must fail again. Prints it, and for each part of the code how
 many mistakes are noticed. Fails if less than 95 % are.
 
-What tests come to is remembered beside the copy, for as long as the programs stay the same.
+A mistake that changes nothing that anyone could see has the reason as `equivalent` in the list. It
+is not run.
+
+What tests come to is remembered beside the copy, for as long as the programs stay the same, and so
+is the result of each mistake. With --page, writes docs/planted-faults.md from these results.
 """
 
 import argparse
@@ -27,6 +31,7 @@ import tempfile
 import threading
 import time
 import tomllib
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = "crates/transfer/src/"
@@ -56,6 +61,19 @@ KINDS = {
     "never": "(!ON && ({}))",
     "always": "(ON || ({}))",
 }
+# What the page of results begins with.
+PAGE = """# Planted faults
+
+`tools/mutants.py` plants mistakes in the code of transfers and runs the tests with one mistake at a
+time. A test that fails has noticed it. Mistakes that no test notices show what the tests do not
+check. [tools/mutants.toml](../tools/mutants.toml) lists all of them; `tools/mutants.py --page`
+writes this page from the results of the last run of each.
+
+The code is `whimbrel-transfer`, with its unit tests, simulated worlds and tests over loopback.
+*Sending* and *receiving* are those of files, on a client and on a server. An equivalent mistake
+changes nothing that a user, a peer or a test could observe.
+
+"""
 # The switch, which notes in a file who asks for it. It draws no random numbers: simulated lives
 # must stay the same.
 SWITCH = """
@@ -87,15 +105,38 @@ mod mutants {
 """
 
 
+class Mistake(typing.NamedTuple):
+    """A mistake: where, what it does, the old text and the new one."""
+
+    source: str
+    what: str
+    old: str
+    new: str
+    # Why nobody could notice it.
+    equivalent: str | None
+
+    @property
+    def part(self):
+        """The part of the code to which its file belongs."""
+        starts = (part for start, part in PARTS if self.source.startswith(start))
+        return next(starts, "the rest")
+
+    @property
+    def key(self):
+        """What its result is remembered under. Another text is another mistake."""
+        text = hashlib.sha256(f"{self.old}\0{self.new}".encode()).hexdigest()
+        return f"{self.source}: {self.what} {text[:16]}"
+
+
 def mutants():
-    """File, description, old text and new text of each mistake."""
+    """All mistakes."""
     with open(ROOT / "tools/mutants.toml", "rb") as file:
         for source, entries in tomllib.load(file).items():
             for entry in entries:
                 kind = next((kind for kind in KINDS if kind in entry), "old")
                 old = entry[kind]
                 new = KINDS[kind].format(old) if kind in KINDS else entry["new"]
-                yield source, entry["what"], old, new
+                yield Mistake(source, entry["what"], old, new, entry.get("equivalent"))
 
 
 def copy(tree):
@@ -111,9 +152,8 @@ def apply(tree, all_of_them):
     """Puts all mistakes into the copy. Ends with those that do not fit the code any more."""
     texts, missing = {}, []
     # The longest text first: a place may have several mistakes, one within the other.
-    for number, (source, _, old, new) in sorted(
-        enumerate(all_of_them, 1), key=lambda mistake: -len(mistake[1][2])
-    ):
+    by_length = sorted(enumerate(all_of_them, 1), key=lambda mistake: -len(mistake[1].old))
+    for number, (source, _, old, new, _) in by_length:
         text = texts.get(source) or (ROOT / SOURCE / source).read_text()
         if old not in text:
             missing.append(f"{number}: `{old.strip()}` is not in {source}")
@@ -196,6 +236,10 @@ class Tests:
         """Runs a test without a mistake. Returns its name if it fails."""
         with tempfile.TemporaryDirectory() as temporary:
             seen = pathlib.Path(temporary) / "seen"
+            # Tests give up the rights of root.
+            seen.touch()
+            seen.chmod(0o666)
+            os.chmod(temporary, 0o711)
             # A machine with much other work makes tests fail by chance.
             for _ in range(2):
                 began = time.monotonic()
@@ -203,7 +247,7 @@ class Tests:
                 took = time.monotonic() - began
                 if passed:
                     break
-            numbers = set(map(int, seen.read_text().split())) if seen.exists() else set()
+            numbers = set(map(int, seen.read_text().split()))
         self.seen[test] = (took, numbers)
         return None if passed else test[1]
 
@@ -233,12 +277,34 @@ class Tests:
         return noticed[0] if noticed else None
 
 
-def part_of(source):
-    """The part of the code to which a file belongs."""
-    for start, part in PARTS:
-        if source.startswith(start):
-            return part
-    return "the rest"
+def page(all_of_them, results):
+    """The page of the documentation: what was planted, and what the tests do not notice."""
+    kinds = ("planted", "noticed", "equivalent", "not noticed", "not run")
+    parts = collections.defaultdict(lambda: dict.fromkeys(kinds, 0))
+    unnoticed, equivalent = [], []
+    for mistake in all_of_them:
+        line = f"| `{mistake.source}` | {mistake.what} |"
+        if mistake.equivalent:
+            kind = "equivalent"
+            equivalent.append(f"{line} {mistake.equivalent} |")
+        elif mistake.key not in results:
+            kind = "not run"
+        elif results[mistake.key]:
+            kind = "noticed"
+        else:
+            kind = "not noticed"
+            unnoticed.append(line)
+        parts[mistake.part]["planted"] += 1
+        parts[mistake.part][kind] += 1
+    lines = ["| part | " + " | ".join(kinds) + " |", "|---|" + "---:|" * len(kinds)]
+    for part in [*dict.fromkeys(part for _, part in PARTS), "the rest"]:
+        counts = " | ".join(str(parts[part][kind]) for kind in kinds)
+        lines.append(f"| {part} | {counts} |")
+    lines += ["", "## Not noticed", "", "| file | mistake |", "|---|---|", *unnoticed]
+    if equivalent:
+        lines += ["", "## Equivalent", "", "| file | mistake | why it changes nothing |"]
+        lines += ["|---|---|---|", *equivalent]
+    return PAGE + "\n".join(lines) + "\n"
 
 
 def main():
@@ -247,14 +313,19 @@ def main():
     parser.add_argument("--only", help="numbers of mistakes, such as 1,7,20-30")
     parser.add_argument("--tree", default="target/mutants", help="where the copy is")
     parser.add_argument("--target", default="target/mutants/target", help="where it is built")
-    parser.add_argument("--table", help="a file for the table")
+    parser.add_argument("--page", action="store_true", help="write the page of results")
     args = parser.parse_args()
     all_of_them = list(mutants())
     if args.list:
-        for number, (source, what, _, _) in enumerate(all_of_them, 1):
-            print(f"{number:3} {source}: {what}")
+        for number, mistake in enumerate(all_of_them, 1):
+            print(f"{number:3} {mistake.source}: {mistake.what}")
         return
     tree, target = (ROOT / args.tree).resolve(), (ROOT / args.target).resolve()
+    remembered = tree / "results.json"
+    results = json.loads(remembered.read_text()) if remembered.exists() else {}
+    if args.page:
+        (ROOT / "docs/planted-faults.md").write_text(page(all_of_them, results))
+        return
     copy(tree)
     apply(tree, all_of_them)
     tests = Tests(build(tree, target), tree / "crates/transfer", tree / "tests.json")
@@ -262,25 +333,27 @@ def main():
     if args.only:
         ends = [part.partition("-") for part in args.only.split(",")]
         wanted = [n for first, _, last in ends for n in range(int(first), int(last or first) + 1)]
-    table, unnoticed = [], []
+    unnoticed = []
     parts = collections.defaultdict(lambda: [0, 0])
     for number in wanted:
-        source, what, _, _ = all_of_them[number - 1]
+        mistake = all_of_them[number - 1]
+        if mistake.equivalent:
+            continue
         began = time.monotonic()
         noticed = tests.notice(number)
-        line = f"| `{source}` | {what} | {f'`{noticed}`' if noticed else '**nothing**'} |"
+        results[mistake.key] = noticed
+        remembered.write_text(json.dumps(results, indent=1))
+        line = f"{mistake.source}: {mistake.what}: {noticed or 'NOTHING'}"
         print(f"{number:3} {time.monotonic() - began:4.0f} s {line}", flush=True)
-        table.append(line)
-        parts[part_of(source)][0] += bool(noticed)
-        parts[part_of(source)][1] += 1
+        parts[mistake.part][0] += bool(noticed)
+        parts[mistake.part][1] += 1
         if not noticed:
             unnoticed.append(number)
     for part, (found, made) in parts.items():
         print(f"{part}: {found} of {made}")
-    print(f"{len(table) - len(unnoticed)} of {len(table)} noticed; not: {unnoticed}")
-    if args.table:
-        pathlib.Path(args.table).write_text("\n".join(table) + "\n")
-    sys.exit(0 if len(unnoticed) <= 0.05 * len(table) else 1)
+    made = sum(made for _, made in parts.values())
+    print(f"{made - len(unnoticed)} of {made} noticed; not: {unnoticed}")
+    sys.exit(0 if len(unnoticed) <= 0.05 * made else 1)
 
 
 if __name__ == "__main__":
