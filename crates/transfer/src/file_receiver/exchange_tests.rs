@@ -259,47 +259,6 @@ fn so_many_chunks_are_read_at_once() {
     });
 }
 
-/// What waits for the disk, or to be complete, takes the place of what could arrive.
-#[test]
-fn memory_for_a_file_is_bounded_by_the_window() {
-    const WINDOW: u32 = 4 << 20;
-    const FILE: u64 = 40;
-    for in_order in [true, false] {
-        Pair::play_with_window(1_000_000_000, WINDOW, async |pair: Pair| {
-            let scratch = ScratchDirectory::in_memory();
-            let receiver = receiver(&scratch, Some(FILE * CHUNK));
-            let result = receive(&pair, &receiver, async |peer| {
-                // Nothing is ever written.
-                slow::set(Duration::from_secs(100_000_000));
-                let data = vec![7; CHUNK as usize];
-                let sending = async |n: u64| {
-                    let mut stream = peer.stream(n * CHUNK, data.len()).await;
-                    if !in_order {
-                        stream.write_all(&data[..1]).await.expect("sent");
-                        sleep(Duration::from_secs(1)).await;
-                    }
-                    let rest = data.len() - usize::from(!in_order);
-                    stream.write_all(&data[..rest]).await.ok();
-                };
-                let all = futures::future::join_all((0..FILE).map(sending));
-                let all = async {
-                    all.await;
-                    std::future::pending::<()>().await;
-                };
-                let lasts = Duration::from_secs(20);
-                tokio::time::timeout(lasts, all).await.expect_err("no end");
-                let taken = peer.received.load(Ordering::Relaxed);
-                // What is being collected counts in steps.
-                let most = 2 * u64::from(WINDOW);
-                let least = u64::from(WINDOW) / 2;
-                assert!((least..most).contains(&taken), "{taken} were taken");
-                peer.connection.close(0u32.into(), b"");
-            });
-            assert!(result.await.is_err());
-        });
-    }
-}
-
 #[test]
 fn a_pack_has_its_length_and_counts_while_it_is_kept() {
     const WINDOW: u32 = 1 << 20;
