@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the results of `whimbrel rank --controllers all --matrix 2 --json` into docs/ranking.md:
 the tables of version 2, of version 1, whose classes version 2 contains, and the best at each point.
+In the table of version 1 the rows of algorithms that were not run stay, with a mark.
 
 tools/ranking.py ranking.json --version "whimbrel 0.1.0" [--command TEXT]
 """
@@ -8,6 +9,7 @@ tools/ranking.py ranking.json --version "whimbrel 0.1.0" [--command TEXT]
 import argparse
 import json
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUBJECTS = dict(A='random loss', B='fades', C='changing paths', D='sharing', E='corruption',
@@ -26,15 +28,27 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def table(data, classes):
-    """The algorithms by their mean over these classes, and the best at each point."""
+def earlier(page, classes):
+    """The rows of version 1 of a page that this program wrote: entries by name."""
+    rows = {}
+    for name, cells in re.findall(r'^\| \d+ \| `([^`]+)`†? \|(.*)\|$', page, re.M):
+        scores = [float(cell.strip(' *')) for cell in cells.split('|')][1:]
+        if len(scores) == len(classes):
+            rows[name] = dict(algorithm=name, classes=dict(zip(classes, scores)), earlier=True)
+    return rows
+
+
+def table(data, classes, kept=()):
+    """The algorithms by their mean over these classes, with entries of an earlier run, or else with
+    the best at each point."""
     oracle = {c: [] for c in classes}
     for point in data['points']:
         if point['class'] in oracle:
             scores = [s['score'] for s in data['scores'] if s['point'] == point['id']]
             oracle[point['class']].append(max(scores))
-    best = {c: max(entry['classes'][c] for entry in data['table']) for c in classes}
-    entries = [(mean(entry['classes'][c] for c in classes), entry) for entry in data['table']]
+    rows = data['table'] + list(kept)
+    best = {c: max(entry['classes'][c] for entry in rows) for c in classes}
+    entries = [(mean(entry['classes'][c] for c in classes), entry) for entry in rows]
     entries.sort(key=lambda it: -it[0])
     lines = [row(['', 'algorithm', 'all', *classes]),
              row(['---:', '---', '---:'] + ['---:' for _ in classes])]
@@ -43,7 +57,10 @@ def table(data, classes):
         for c in classes:
             text = f'{entry["classes"][c]:.3f}'
             cells.append(f'**{text}**' if entry['classes'][c] == best[c] else text)
-        lines.append(row([str(place), f'`{entry["algorithm"]}`', f'{score:.3f}', *cells]))
+        name = f'`{entry["algorithm"]}`' + ('†' if 'earlier' in entry else '')
+        lines.append(row([str(place), name, f'{score:.3f}', *cells]))
+    if kept:
+        return lines
     means = {c: mean(oracle[c]) for c in classes}
     lines.append(row(['', 'best at each point', f'{mean(means.values()):.3f}',
                       *(f'{means[c]:.3f}' for c in classes)]))
@@ -59,6 +76,11 @@ def main():
     data = json.loads(args.ranking.read_text())
     classes = sorted({point['class'] for point in data['points']})
     seeds = sorted({s['seed_count'] for s in data['scores']})
+    first = [c for c in classes if c in FIRST_VERSION]
+    page = ROOT / 'docs/ranking.md'
+    known = earlier(page.read_text(), first)
+    ran = {entry['algorithm'] for entry in data['table']}
+    kept = [entry for name, entry in known.items() if name not in ran]
     subjects = [f'{c}: {SUBJECTS[c]}' for c in classes]
     lines = [
         '# The ranking',
@@ -87,9 +109,9 @@ def main():
         '',
         '## Matrix version 1',
         '',
-        'The classes A to G alone, which earlier rankings had.',
+        'The classes A to G alone.' + (' †: scores of an earlier run.' if kept else ''),
         '',
-        *table(data, [c for c in classes if c in FIRST_VERSION]),
+        *table(data, first, kept),
         '',
         '## The best at each point',
         '',
@@ -104,7 +126,6 @@ def main():
         for s in of[:2]:
             cells += [f'`{s["algorithm"]}`', f'{s["score"]:.3f}']
         lines.append(row(cells))
-    page = ROOT / 'docs/ranking.md'
     # The method is written by hand.
     _, heading, rest = page.read_text().partition('## The method')
     page.write_text('\n'.join(lines) + '\n' + (f'\n{heading}{rest}' if heading else ''))
