@@ -112,7 +112,7 @@ class Mistake(typing.NamedTuple):
     what: str
     old: str
     new: str
-    # Why nobody could notice it.
+    # The reason that no test can notice it.
     equivalent: str | None
 
     @property

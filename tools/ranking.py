@@ -88,8 +88,8 @@ def main():
         f'{len(data["table"])} algorithms at {len(data["points"])} points of matrix version '
         f'{data["version"]}, scored from 0 to 1 (the',
         'goal is met). [The method](#the-method) states the points and the formulas.',
-        '`tools/ranking.py` writes these tables from `whimbrel rank --json`; `make rank` does it for',
-        'all algorithms.',
+        '`tools/ranking.py` writes these tables from `whimbrel rank --json`; `make rank` does it',
+        'for all algorithms.',
         '',
         f'*{args.version}; seeds of each algorithm at each point: {" or ".join(map(str, seeds))}. '
         'Measured with:*',

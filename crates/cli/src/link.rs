@@ -28,6 +28,17 @@ use whimbrel_study::tcp::on_path;
 use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 use whimbrel_watch::path as live_path;
 
+/// The flags, and groups of flags, that describe one path: a file of paths excludes them.
+const ONE_PATH: [&str; 7] = [
+    "PathArgs",
+    "Forward",
+    "Reverse",
+    "wifi",
+    "delay_trace",
+    "outage",
+    "drop",
+];
+
 /// Run a program behind an emulated path
 ///
 /// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has only the
@@ -73,9 +84,7 @@ pub struct LinkArgs {
         long,
         value_name = "FILE.toml",
         group = "file",
-        conflicts_with_all = [
-            "PathArgs", "Forward", "Reverse", "wifi", "delay_trace", "outage", "drop",
-        ],
+        conflicts_with_all = ONE_PATH,
         help_heading = "Path"
     )]
     scenario: Option<PathBuf>,

@@ -24,8 +24,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long COMMAND waits for a peer to open a socket. A peer that opens none (a client, a recorder)
-/// delays the start by this time.
+/// How long COMMAND waits for a peer to open a socket. A peer that opens none (a client, a
+/// recorder) delays the start by this time.
 const PEER_READY: Duration = Duration::from_secs(2);
 /// How long the peers have to end after SIGTERM.
 const PEER_END: Duration = Duration::from_secs(1);

@@ -12,8 +12,8 @@
 //!
 //! The ends may have several interfaces, `whimbrel0`, `whimbrel1`, ..., each with a path of its
 //! own. The far end has one address for all of them: a program that binds to an interface reaches
-//! it there. In general a [`Layout`] says which nodes there are and how links connect them; nodes of
-//! a topology forward packets, as routers do.
+//! it there. In general a [`Layout`] says which nodes there are and how links connect them; nodes
+//! of a topology forward packets, as routers do.
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names
 //! and are held by open files alone; the commands run in a PID namespace, whose processes the

@@ -33,8 +33,8 @@ pub struct Options {
     pub layout: Layout,
     /// The node of COMMAND, by its index in the layout.
     pub at: usize,
-    /// What runs at other nodes. Each starts before COMMAND, has up to two seconds to open a socket,
-    /// and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
+    /// What runs at other nodes. Each starts before COMMAND, has up to two seconds to open a
+    /// socket, and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
     pub peers: Vec<Peer>,
     /// TCP congestion control of all nodes, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
@@ -57,10 +57,10 @@ impl Options {
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
 ///
-/// Time on the path (schedules, outages) counts from the start of the command. All commands find the
-/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for `nsenter
-/// --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`. A node `ship` of a topology has
-/// `WHIMBREL_NODE_SHIP` and `WHIMBREL_NODE_SHIP_NETNS`, and its name in `/etc/hosts`.
+/// Time on the path (schedules, outages) counts from the start of the command. All commands find
+/// the addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for
+/// `nsenter --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`. A node `ship` of a
+/// topology has `WHIMBREL_NODE_SHIP` and `WHIMBREL_NODE_SHIP_NETNS`, and its name in `/etc/hosts`.
 ///
 /// Must be called before the process starts any thread. Without root, it moves the process into a
 /// user namespace of its own, permanently.
@@ -72,8 +72,7 @@ pub fn run(spec: &PathSpec, command: &Program, options: &Options) -> Result<Repo
 }
 
 /// The namespaces and the processes of a run, before the path exists. The peers have been started,
-/// COMMAND has not. From here on the process may start threads. Dropping it ends
-/// everything.
+/// COMMAND has not. From here on the process may start threads. Dropping it ends everything.
 pub struct Prepared {
     // Dropped first: it kills the processes, which use the rest.
     init: Init,

@@ -1,5 +1,6 @@
 //! The flags of a topology: named nodes, and what runs at them.
 
+use super::ONE_PATH;
 use crate::failure::BadInput;
 use crate::sim;
 use std::path::PathBuf;
@@ -17,10 +18,8 @@ pub struct TopologyArgs {
         long,
         value_name = "FILE.toml",
         group = "file",
-        conflicts_with_all = [
-            "PathArgs", "Forward", "Reverse", "wifi", "delay_trace", "outage", "drop",
-            "far", "controller",
-        ]
+        conflicts_with_all = ONE_PATH,
+        conflicts_with_all = ["far", "controller"]
     )]
     topology: Option<PathBuf>,
     /// The node where COMMAND runs [default: the first of the file]

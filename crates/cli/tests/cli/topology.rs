@@ -50,7 +50,7 @@ fn a_file_crosses_a_router_to_a_node_that_is_found_by_its_name() {
     assert_eq!(report["links"][1]["name"], "core");
     let arrived = |link: usize| number(&report, &format!("/links/{link}/forward/arrived"));
     assert!(arrived(0) > 300.0, "{report}");
-    // What left the router has come to it, and nothing goes where nobody is.
+    // The router forwards only what it receives, and no packet goes to a node without a program.
     assert!(arrived(1) > 300.0 && arrived(1) <= arrived(0), "{report}");
     assert_eq!(arrived(2), 0.0);
 }

@@ -79,9 +79,9 @@ impl Adapter {
     }
 
     /// The predicted windows, and the pacing rates with which they begin. None in a recovery, where
-    /// proportional rate reduction decides. With a pacing rate, which limits before the window does,
-    /// only before the jump of Careful Resume: no acknowledgment follows that of the initial window
-    /// for a round trip.
+    /// proportional rate reduction decides. With a pacing rate, which limits before the window
+    /// does, only before the jump of Careful Resume: no acknowledgment follows that of the initial
+    /// window for a round trip.
     fn predict(&self) -> (u64, [u64; 2]) {
         let is_small = self.controller.cwnd().get() / self.mss <= MAX_WINDOW;
         let jumps = self.delivered.bytes() < self.jump_after;

@@ -49,7 +49,8 @@
 //! The directions of a `wifi` link contend for one channel. Where a link rate is needed, the rate
 //! of the channel is used, although it is an upper bound.
 //!
-//! `between = ["ship", "shore"]` names the nodes at the ends of a link. Only a [`Topology`] uses it.
+//! `between = ["ship", "shore"]` names the nodes at the ends of a link. Only a [`Topology`] uses
+//! it.
 //!
 //! A queue in packets or bytes counts the waiting packets, not the one in service. `"x bdp"` is x
 //! times the link's rate (maximum of a schedule, mean of a trace) times the maximum base RTT of the

@@ -93,11 +93,7 @@ impl Topology {
     /// # Errors
     /// If there is no such node; names the nearest one.
     pub fn node(&self, name: &str) -> Result<usize, Error> {
-        let names = self.nodes.iter().map(String::as_str);
-        self.nodes
-            .iter()
-            .position(|node| node == name)
-            .ok_or_else(|| BadInput::new(scenario::fields::unknown("node", name, names)).into())
+        position("node", name, self.nodes.iter().map(String::as_str))
     }
 
     /// The index of a link.
@@ -106,16 +102,23 @@ impl Topology {
     /// If there is no such link; names the nearest one.
     pub fn link(&self, name: &str) -> Result<usize, Error> {
         let names = self.links.iter().map(|link| link.name.as_str());
-        self.links
-            .iter()
-            .position(|link| link.name == name)
-            .ok_or_else(|| BadInput::new(scenario::fields::unknown("link", name, names)).into())
+        position("link", name, names)
     }
 
     /// The names of the two ends of a link.
     pub fn ends(&self, link: &scenario::TopologyLink) -> [&str; 2] {
         link.between.map(|end| self.nodes[end].as_str())
     }
+}
+
+/// The index of a name, or an error that names the nearest one.
+fn position<'a>(
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<usize, Error> {
+    let found = names.clone().position(|known| known == name);
+    found.ok_or_else(|| BadInput::new(scenario::fields::unknown(what, name, names)).into())
 }
 
 /// Both directions of links of the scenario's first point: of those called `names`, one behind the

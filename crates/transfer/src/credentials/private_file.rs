@@ -87,7 +87,8 @@ pub(crate) fn read(path: &Path, access: Access) -> Result<Option<String>, Error>
 /// Writes a file that only the owner can read, and replaces an older one. It survives a crash.
 ///
 /// # Errors
-/// If it cannot be written. The older one then remains, unless only its directory cannot be flushed.
+/// If it cannot be written. The older one then remains, unless only its directory cannot be
+/// flushed.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), Error> {
     let temporary = beside(path, &format!(".{}.tmp", std::process::id()));
     let parent = path

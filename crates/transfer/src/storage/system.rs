@@ -1,5 +1,5 @@
-//! The calls that change what is on the disk, for the whole of [`super`] and for credentials. Tests put a simulated
-//! disk in between (`world`), whose writes get lost and whose calls fail.
+//! The calls that change what is on the disk, for the whole of [`super`] and for credentials. Tests
+//! put a simulated disk in between (`world`), whose writes get lost and whose calls fail.
 
 #[cfg(test)]
 pub(crate) use super::world::calls::{

@@ -122,7 +122,7 @@ async fn a_tree_is_stored_when_all_its_packs_are() {
     service.stop().await;
 }
 
-/// The client asks for them one by one, or says that they are not there.
+/// The client requests each of them alone, or reports that it does not exist.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_files_that_cannot_be_read_are_named() {
     let scratch = ScratchDirectory::new();
@@ -244,7 +244,7 @@ async fn a_silent_request_does_not_keep_the_place_that_others_wait_for() {
     let raw = RawClient::connect(&service).await;
     let many = Message::GetMany { transfer: 1 };
     let (_send, mut receive) = raw.send_message(&many).await;
-    // It keeps its place as long as nobody else needs it.
+    // The request keeps its place until another client needs it.
     let silence = timeout(Duration::from_secs(1), read_message(&mut receive)).await;
     assert!(silence.is_err(), "{silence:?}");
     let file = scratch.file("waits", 100_000);

@@ -4,8 +4,8 @@
 //! time; a channel loses packets at any length. So the confidence is the position of the present
 //! RTT between the base RTT and the maximum of the standing RTT in the last 32 to 64 round trips: 0
 //! in the lower two fifths, 1 in the upper fifth, or beside flows that keep a queue in the upper
-//! twentieth ([`COMPETING`]). If that range is no wider than what this flow's own queue explains, no
-//! queue has been long, and the confidence is 0.
+//! twentieth ([`COMPETING`]). If that range is no wider than what this flow's own queue explains,
+//! no queue has been long, and the confidence is 0.
 //!
 //! **By the number of losses.** A buffer too short for the queue that this algorithm wants
 //! overflows although the queue is short. What such a buffer loses depends on the window; what a
