@@ -4,9 +4,12 @@
 //! `elasticity.rs` or a drain finds such flows, the window is that of CUBIC (RFC 9438;
 //! `loss/cubic.rs`, the same code), which gets about what one more CUBIC flow would get. Only
 //! losses that are surely congestion reduce it: those at a long queue, and beyond what the path
-//! loses while this flow leaves it room. It begins with growth of [`SPRINT`] in a round trip up to
-//! the first loss: CUBIC's own plateau would be at the rate to which the others have pushed this
-//! flow.
+//! loses while this flow leaves it room. It begins with growth by [`SPRINT`] up to the first loss:
+//! CUBIC's own plateau would be at the rate to which the others have pushed this flow.
+//!
+//! In a buffer that is too short to show others, losses are their sign (`overflows.rs`). Then each
+//! loss is answered, by RFC 9438's own factor, and nothing of what follows applies: competition
+//! ends after a period without losses at a long queue.
 //!
 //! It ends when
 //!
@@ -28,8 +31,11 @@ use crate::interface::{Ack, Controller, Loss};
 use crate::registry::entry::Setup;
 use whimbrel_units::Bytes;
 
-/// Growth in a round trip before the first loss.
-const SPRINT: f64 = 0.15;
+/// Growth in a round trip before the first loss, at least and at most. In between, the window grows
+/// to e times its size in [`SPRINT_TIME`], s: where buffers hold seconds, a minute has few round
+/// trips.
+const SPRINT: (f64, f64) = (0.15, 0.5);
+const SPRINT_TIME: f64 = 2.0;
 
 /// Round trips of a nearly empty queue that end it.
 const EMPTY: u32 = 8;
@@ -56,6 +62,9 @@ pub(super) const REST: f64 = 0.25;
 /// flow gives up, and a flow that crosses several bottlenecks loses more often than each of them.
 pub(super) const KEPT: f64 = 0.8;
 
+/// The same where losses are the sign of others: there are no trials then.
+const RFC_KEPT: f64 = 0.7;
+
 /// RFC 9438's values but for that, without slow start.
 const CUBIC: CubicConfig = CubicConfig {
     c: 0.4,
@@ -66,9 +75,19 @@ const CUBIC: CubicConfig = CubicConfig {
     linux: false,
 };
 
+/// What has shown that others do not yield.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// A queue that stays.
+    Queue,
+    /// Losses in a buffer that is too short for such a queue.
+    Losses,
+}
+
 /// The state of the competition.
 #[derive(Debug, Clone)]
 pub(super) struct Compete {
+    sign: Sign,
     /// `None` before the first loss.
     cubic: Option<Cubic>,
     pushing: Pushing,
@@ -79,14 +98,19 @@ pub(super) struct Compete {
 }
 
 impl Compete {
-    pub fn begin(now: f64, window: f64, standing: f64) -> Self {
+    pub fn begin(sign: Sign, now: f64, window: f64, standing: f64) -> Self {
         Self {
+            sign,
             cubic: None,
             pushing: Pushing::new(window, standing),
             empty: 0,
             since: now,
             wait: TRIALS.0,
         }
+    }
+
+    pub fn sign(&self) -> Sign {
+        self.sign
     }
 
     /// Continues after a trial that found others.
@@ -103,7 +127,11 @@ impl Compete {
                 cubic.on_ack(ack);
                 cubic.cwnd().get() as f64
             }
-            None if ack.cwnd_limited => window + SPRINT * (ack.acked.get() as f64).min(window),
+            None if ack.cwnd_limited => {
+                let (least, most) = SPRINT;
+                let growth = (ack.srtt.as_secs_f64() / SPRINT_TIME).clamp(least, most);
+                window + growth * (ack.acked.get() as f64).min(window)
+            }
             None => window,
         }
     }
@@ -130,7 +158,11 @@ impl Compete {
                 utc: whimbrel_units::Duration::ZERO,
                 saved: None,
             };
-            Cubic::new(&setup, CUBIC)
+            let beta = match self.sign {
+                Sign::Queue => KEPT,
+                Sign::Losses => RFC_KEPT,
+            };
+            Cubic::new(&setup, CubicConfig { beta, ..CUBIC })
         });
         cubic.on_loss(loss);
         // A full queue does not answer either.
@@ -156,10 +188,11 @@ impl Compete {
         self.empty >= EMPTY
     }
 
-    /// The time between trials, at least, s; `None` if it is too early for one.
+    /// The time between trials, at least, s; `None` if it is too early for one, or there are none.
     pub fn between_trials(&self, now: f64, base: f64) -> Option<f64> {
         let (between, first) = TRIAL_ROUNDS;
-        (now - self.since > first * base).then(|| self.wait.max(between * base))
+        let tries = self.sign == Sign::Queue && now - self.since > first * base;
+        tries.then(|| self.wait.max(between * base))
     }
 
     pub fn on_mss(&mut self, mss: Bytes) {
@@ -177,7 +210,7 @@ mod tests {
 
     #[test]
     fn it_sprints_until_the_first_loss_and_is_cubic_then() {
-        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
         let mut window = 100_000.0;
         for _ in 0..100 {
             window = compete.on_ack(&ACK, window);
@@ -193,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_loss_reduces_a_window_that_was_limited_below_cubics() {
-        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
         for (window, reduced) in [(100_000.0, 80_000.0), (50_000.0, 40_000.0)] {
             let event = Loss {
                 in_flight: Bytes::new(window as u64),
@@ -205,7 +238,7 @@ mod tests {
 
     #[test]
     fn trials_become_rarer() {
-        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
         assert_eq!(compete.between_trials(0.3, 0.1), None);
         assert_eq!(compete.between_trials(0.31, 0.1), Some(4.0));
         assert_eq!(
@@ -221,7 +254,7 @@ mod tests {
 
     #[test]
     fn eight_nearly_empty_rounds_end_it() {
-        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
         for _ in 0..7 {
             assert!(!compete.is_over(true));
         }

@@ -4,7 +4,7 @@
 //! Units: seconds, bytes.
 
 use super::clock::Stroke;
-use super::compete::{FIRST_TRIAL, REST, TRIAL};
+use super::compete::{FIRST_TRIAL, REST, Sign, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, FIRST_KEPT, KEPT, LATELY, MIN_ROUNDS};
 use super::kin;
@@ -130,7 +130,7 @@ impl Whimbrel {
         let kept = kin::is_kept(before, left, kin::SEVERAL * alone + noise, STAYS);
         self.spoiled = if kept { self.spoiled + 1 } else { 0 };
         if self.spoiled >= SPOILED && self.config.elasticity {
-            self.begin_competing(now);
+            self.begin_competing(Sign::Queue, now);
             return;
         }
         self.end_period(now, min);

@@ -13,7 +13,8 @@
 //! (`drain.rs` leaves a tenth), as the minimum of the last four drains; between the drains it may
 //! only creep. More losses in a round than the floor explains (three standard deviations of a
 //! binomial distribution, and 2 %) in two rounds of three are congestion, and the window gives back
-//! the fraction that is lost beyond the floor.
+//! the fraction that is lost beyond the floor. A round here is at least one round trip, and
+//! [`BATCH`] packets: three deviations of a window of five packets are more than half of it.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
@@ -42,6 +43,9 @@ const MIN_RANGE: (f64, f64) = (0.0005, 1.0 / 64.0);
 
 /// Losses that are no excess: a fraction of the packets, and standard deviations.
 const EXCESS: (f64, f64) = (0.02, 3.0);
+
+/// Packets that are enough to judge by: fewer round trips are judged together.
+const BATCH: f64 = 32.0;
 
 /// What a round of excess leaves of the score after one round, and the score that counts: two
 /// rounds in a row, or two of three.
@@ -91,6 +95,20 @@ pub(super) struct Round {
     pub lost: f64,
 }
 
+impl Round {
+    const NONE: Self = Self {
+        packets: 0.0,
+        lost: 0.0,
+    };
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            lost: self.lost + other.lost,
+        }
+    }
+}
+
 /// Extremes of the standing RTT.
 #[derive(Debug, Clone, Copy)]
 struct Range {
@@ -121,7 +139,9 @@ pub(super) struct Losses {
     /// Packets sent and lost while the path had room.
     quiet: Round,
     score: f64,
-    /// The last round trip lost more than the floor explains.
+    /// What is not judged yet.
+    batch: Round,
+    /// The last round lost more than the floor explains.
     exceeds: bool,
     /// When the path last had room.
     measured: f64,
@@ -136,11 +156,9 @@ impl Losses {
             rounds: 0,
             floor: 0.0,
             drains: [0.0; DRAINS],
-            quiet: Round {
-                packets: 0.0,
-                lost: 0.0,
-            },
+            quiet: Round::NONE,
             score: 0.0,
+            batch: Round::NONE,
             exceeds: false,
             measured: 0.0,
             forgiven: 0,
@@ -154,8 +172,7 @@ impl Losses {
         let Round { packets, lost } = round;
         let fraction = lost / packets.max(1.0);
         if room {
-            self.quiet.packets += packets;
-            self.quiet.lost += lost;
+            self.quiet = self.quiet.plus(round);
         } else if calm && fraction < self.floor + 0.01 {
             self.floor += (fraction - self.floor) * (packets / CALM).min(0.05);
         }
@@ -163,6 +180,12 @@ impl Losses {
             self.forgiven -= 1;
             return None;
         }
+        self.batch = self.batch.plus(round);
+        if self.batch.packets < BATCH {
+            return None;
+        }
+        let Round { packets, lost } = std::mem::replace(&mut self.batch, Round::NONE);
+        let fraction = lost / packets;
         let expected = self.floor * packets;
         let (share, deviations) = EXCESS;
         let bound = expected + deviations * (expected + 1.0).sqrt() + share * packets;
@@ -196,9 +219,7 @@ impl Losses {
     /// Ends a time in which the path had room: a drain, or startup.
     pub fn end_quiet(&mut self, now: f64, first: bool) {
         self.measured = now;
-        let Round { packets, lost } = self.quiet;
-        self.quiet.packets = 0.0;
-        self.quiet.lost = 0.0;
+        let Round { packets, lost } = std::mem::replace(&mut self.quiet, Round::NONE);
         if packets <= 0.0 {
             return;
         }
@@ -217,6 +238,7 @@ impl Losses {
     /// The path was out: what it lost says nothing, nor does the next round trip.
     pub fn forgive(&mut self) {
         self.score = 0.0;
+        self.batch = Round::NONE;
         self.forgiven = 2;
     }
 
@@ -238,12 +260,12 @@ impl Losses {
     }
 
     /// Whether losses may be those of this flow: the channel loses few packets, or the last round
-    /// trip lost more than that.
+    /// lost more than that.
     pub fn exceeds(&self) -> bool {
         self.floor <= NO_FLOOR || self.exceeds_floor()
     }
 
-    /// Whether the last round trip lost more than the floor explains.
+    /// Whether the last round lost more than the floor explains.
     pub fn exceeds_floor(&self) -> bool {
         self.exceeds
     }

@@ -20,6 +20,7 @@
 //! | `kin.rs` | whose queue was it, then |
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
+//! | `overflows.rs` | do losses come where the queue is long |
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
 //! | `compete.rs` | beside others that do not: CUBIC |
 //! | `path.rs` | a longer path is not a queue |
@@ -68,6 +69,7 @@ mod kin;
 mod limits;
 mod losses;
 mod modes;
+mod overflows;
 mod path;
 mod rhythm;
 mod share;
@@ -83,7 +85,7 @@ use crate::interface::{
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, Setup, code};
 use clock::Clock;
-use compete::{Compete, FIRST_TRIAL};
+use compete::{Compete, FIRST_TRIAL, Sign};
 use config::{Config, PARAMETERS};
 use cruise::Cruise;
 use delays::Delays;
@@ -93,6 +95,7 @@ use forward::Backward;
 use fullness::Fullness;
 use limits::Limits;
 use losses::Losses;
+use overflows::Overflows;
 use path::Suspected;
 use rhythm::Rhythm;
 use share::Share;
@@ -120,6 +123,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/kin.rs",
         "algorithms/model/whimbrel/fullness.rs",
         "algorithms/model/whimbrel/losses.rs",
+        "algorithms/model/whimbrel/overflows.rs",
         "algorithms/model/whimbrel/elasticity.rs",
         "algorithms/model/whimbrel/compete.rs",
         "algorithms/model/whimbrel/path.rs",
@@ -231,6 +235,7 @@ struct Whimbrel {
     delays: Delays,
     backward: Backward,
     losses: Losses,
+    overflows: Overflows,
     rate: MaxRate,
     step: RttStep,
     round: RoundTrip,
@@ -310,6 +315,7 @@ impl Whimbrel {
             delays: Delays::new(),
             backward: Backward::new(),
             losses: Losses::new(),
+            overflows: Overflows::default(),
             rate: MaxRate::default(),
             step: RttStep::default(),
             round: RoundTrip::default(),
@@ -634,6 +640,10 @@ impl Whimbrel {
     /// Decides about an episode of loss.
     fn lost(&mut self, loss: &Loss) -> LossResponse {
         let own = self.confidence(loss.signal);
+        let usual = matches!(self.mode, Mode::Cruise(_) | Mode::Compete(_)) && !self.stalled;
+        if usual && loss.signal == Signal::Loss {
+            self.overflows.on_loss(own >= SURE);
+        }
         let judged = match own >= CONGESTION {
             true => Verdict::Congestion,
             false => Verdict::Random,
@@ -687,7 +697,7 @@ impl Whimbrel {
         }
         let own = self.wanted(self.own_rate());
         let (base, level) = (self.delays.base(), self.delays.half());
-        let competes = matches!(self.mode, Mode::Compete(_));
+        let competes = matches!(&self.mode, Mode::Compete(it) if it.sign() == Sign::Queue);
         self.losses
             .confidence(level, base, own, self.delays.longest(), competes)
     }
@@ -717,11 +727,15 @@ impl Whimbrel {
         }
         let excursion = self.mode.excursion().is_some();
         let old = loss.lost_order < self.answered;
-        if confidence < IGNORED || old || excursion || self.stalled {
+        let least = match &self.mode {
+            Mode::Compete(it) if it.sign() == Sign::Losses => 0.0,
+            Mode::Compete(_) => SURE,
+            _ => IGNORED,
+        };
+        if confidence < least || old || excursion || self.stalled {
             return false;
         }
-        let competes = matches!(self.mode, Mode::Compete(_));
-        if competes && (confidence < SURE || !self.losses.exceeds()) {
+        if matches!(self.mode, Mode::Compete(_)) && !self.losses.exceeds() {
             return false;
         }
         self.answered = loss.next_order;

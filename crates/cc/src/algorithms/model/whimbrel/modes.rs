@@ -12,15 +12,15 @@
 //!
 //! An outage or a new path leads to default.
 
-use super::compete::Compete;
+use super::compete::{Compete, Sign};
 use super::cruise::Cruise;
 use super::drain::Excursion;
 use super::fullness::Stage;
 use super::kin;
 use super::losses::Round;
 use super::startup::{Queue, Startup};
-use super::{Mode, Whimbrel};
-use crate::interface::Ack;
+use super::{Mode, SURE, Whimbrel};
+use crate::interface::{Ack, Signal};
 use crate::path_change::Change;
 use whimbrel_units::Duration;
 
@@ -173,6 +173,7 @@ impl Whimbrel {
         self.backward.on_new_path();
         self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
+        self.overflows.forget();
         self.kin = false;
         self.emptied = false;
         self.free = false;
@@ -210,6 +211,11 @@ impl Whimbrel {
         };
         let calm = matches!(self.mode, Mode::Cruise(_)) && queue < 2.0 * wanted;
         let excess = self.losses.on_round(round, standing, room, calm);
+        let mut quiet_buffer = false;
+        if matches!(self.mode, Mode::Cruise(_) | Mode::Compete(_)) {
+            let long = self.confidence(Signal::Loss) >= SURE;
+            quiet_buffer = self.overflows.on_round(now, standing, long);
+        }
         if !self.mode.is_startup() {
             let rate = self.delivery_rate().unwrap_or(0.0) / self.mss;
             self.reference = (self.reference * (1.0 - FORGET)).max(rate);
@@ -250,7 +256,7 @@ impl Whimbrel {
             }
             Mode::Drain(..) => self.on_draining_round(now),
             Mode::Push(..) => self.on_pushing_round(),
-            Mode::Compete(_) => self.on_competing_round(now),
+            Mode::Compete(_) => self.on_competing_round(now, quiet_buffer),
             Mode::Trial(..) => self.on_trying_round(now),
         }
     }
@@ -273,13 +279,19 @@ impl Whimbrel {
     }
 
     fn on_cruising_round(&mut self, before: f64, now: f64) {
+        // Where the buffer holds more than this, the queue shows others.
+        let short = self.delays.longest() < self.own_queue();
+        if short && self.config.elasticity && self.overflows.govern() {
+            self.begin_competing(Sign::Losses, now);
+            return;
+        }
         let (queue, foreign) = (self.delays.queue(), self.foreign());
         let onset = self.yielding.onset();
         let before = before.max(self.window);
         let elastic = self.yielding.on_round(before, queue, foreign);
         if elastic && self.config.elasticity {
             self.window = onset.min(BACK * self.window).max(self.window);
-            self.begin_competing(now);
+            self.begin_competing(Sign::Queue, now);
         } else {
             let own = self.want(self.own_rate());
             self.share.on_round(queue - self.allowance(), own);
@@ -336,13 +348,14 @@ impl Whimbrel {
         }
     }
 
-    pub(super) fn begin_competing(&mut self, now: f64) {
+    pub(super) fn begin_competing(&mut self, sign: Sign, now: f64) {
         self.spoiled = 0;
-        let compete = Compete::begin(now, self.window, self.delays.standing());
+        let compete = Compete::begin(sign, now, self.window, self.delays.standing());
         self.enter(Mode::Compete(Box::new(compete)));
     }
 
-    fn on_competing_round(&mut self, now: f64) {
+    /// `quiet`: the buffer has not overflowed for a while.
+    fn on_competing_round(&mut self, now: f64, quiet: bool) {
         let (standing, queue) = (self.delays.standing(), self.delays.queue());
         let foreign = self.foreign();
         let capacity = self.reference * self.mss;
@@ -352,6 +365,12 @@ impl Whimbrel {
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
+        if compete.sign() == Sign::Losses {
+            if quiet {
+                self.enter(Mode::cruise());
+            }
+            return;
+        }
         // Only a flow that had the path, or its share among its own kind, knows the capacity.
         let vain = compete.pushes_in_vain(self.window, standing, queue, capacity);
         if vain && self.free {
