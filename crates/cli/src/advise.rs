@@ -55,7 +55,7 @@ advice. In parentheses are 95 % intervals. The server may refuse a measurement
 
 --json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, each with its
 interval (rate_interval_bps ...: [low, high], null for an open end),
-queue_is_full, late_ms, seconds, bytes} (null without HOST), use, score,
+rate_tenths_bps, queue_is_full, late_ms, seconds, bytes} (null without HOST), use, score,
 sentences, table: [{algorithm, score, goodput_bps, queue_ms, lost, share,
 neighbours_keep, file_seconds (null without --size), carriers}]}."
 )]
@@ -102,7 +102,7 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let probed = probed.as_ref();
-    if let Some(warning) = probed.and_then(PathMeasurement::warning) {
+    for warning in probed.map(PathMeasurement::warnings).unwrap_or_default() {
         anstream::eprintln!("{}", fill(&format!("warning: {warning}"), " "));
     }
     let mut path = args.path.path();

@@ -23,6 +23,13 @@ const NOISE: f64 = 0.002;
 const FULL: f64 = 3.0;
 /// Queues above this part of the longest one stood at the end of the buffer.
 const TOP: f64 = 0.9;
+/// The quantile of the RTT below the rate of the path that is the base RTT: half of the packets may
+/// wait for one before them, or for a processor.
+const BASE: f64 = 0.1;
+/// A tenth of the windows each is slower and faster than this, and the rate varies if the faster is
+/// so many times the slower.
+const TENTHS: (f64, f64) = (0.1, 0.9);
+const VARIES: f64 = 2.0;
 /// The machine was busy if one sample of twenty came later than this many seconds, and than this
 /// part of the RTT.
 const LATE: (f64, f64) = (0.005, 0.05);
@@ -49,6 +56,8 @@ pub struct PathMeasurement {
     pub host: String,
     /// Of the bottleneck, headers included, bit/s.
     pub rate: Estimate,
+    /// The rates below and above which a tenth of the windows was, bit/s.
+    pub tenths: (f64, f64),
     /// The base RTT without the time in which the bottleneck sends one packet, seconds.
     pub rtt: Estimate,
     /// Packets lost with a short queue, of those sent.
@@ -116,8 +125,10 @@ impl PathMeasurement {
         let overflow = Lost::split(&all, short).1;
         let is_full =
             longest > NOISE && overflow.sent > 0 && overflow.part() > FULL * random.value.max(1e-4);
-        let rate = mean_rate(&rates, report.mtu, random.value);
-        let base = median(report.of(ProbeStage::Calm).map(|sample| sample.rtt));
+        let carried = carried(report.mtu, random.value);
+        let rate = mean_rate(&rates, carried);
+        let tenth = |part| quantile(rates.iter().copied(), part) * carried;
+        let base = quantile(report.of(ProbeStage::Calm).map(|sample| sample.rtt), BASE);
         let serialization = (f64::from(report.mtu) + HEADERS) * 8.0 / rate.value;
         // Samples at the end of the buffer: what the longest of them has above the others is noise.
         let top = all.iter().map(|sample| sample.rtt - rtt);
@@ -125,6 +136,7 @@ impl PathMeasurement {
         Ok(Self {
             host: host.to_owned(),
             rate,
+            tenths: (tenth(TENTHS.0), tenth(TENTHS.1)),
             rtt: Estimate {
                 // The fastest packet may have been a short one.
                 value: (base - serialization).clamp((rtt - serialization).max(0.0), rtt),
@@ -217,17 +229,29 @@ impl PathMeasurement {
         )
     }
 
-    /// What the measurement may have of this machine instead of the path, if it was busy.
-    pub fn warning(&self) -> Option<String> {
+    /// What speaks against the advice: the measurement may have of this machine what it should have
+    /// of the path, if the machine was busy; and the rate of the path varied.
+    pub fn warnings(&self) -> Vec<String> {
         let (seconds, part) = LATE;
         let is_busy = self.late > f64::max(seconds, part * self.rtt.value);
-        is_busy.then(|| {
+        let busy = is_busy.then(|| {
             format!(
                 "This machine was busy: one sample of twenty came {:.0} ms late or later, so rate \
                  and delays may be its own. Measure again when it has less to do.",
                 self.late * 1e3
             )
-        })
+        });
+        let (slow, fast) = self.tenths;
+        let varies = (fast > VARIES * slow).then(|| {
+            format!(
+                "The rate varied: {:.1} Mbit/s or less in a tenth of the time, {:.1} or more in \
+                 another. The advice is for a constant rate. For a recorded one: whimbrel advise \
+                 --rate-trace FILE --rtt RTT.",
+                slow * 1e-6,
+                fast * 1e-6
+            )
+        });
+        busy.into_iter().chain(varies).collect()
     }
 
     /// The path in base units. An open end of an interval is null.
@@ -241,6 +265,7 @@ impl PathMeasurement {
             "host": self.host,
             "rate_bps": self.rate.value.round() as u64,
             "rate_interval_bps": self.rate.json(),
+            "rate_tenths_bps": [self.tenths.0, self.tenths.1],
             "rtt_ms": rtt.value,
             "rtt_interval_ms": rtt.json(),
             "loss": self.loss.value,
@@ -255,11 +280,15 @@ impl PathMeasurement {
     }
 }
 
-/// The rate of the bottleneck: what it carried is what arrived, what was lost behind it, and the
-/// headers.
-fn mean_rate(rates: &[f64], mtu: u16, loss: f64) -> Estimate {
+/// What the bottleneck carried, of what arrived: also what was lost behind it, and the headers.
+fn carried(mtu: u16, loss: f64) -> f64 {
     let mtu = f64::from(mtu.max(1200));
-    let carried = (mtu + HEADERS) / mtu / (1.0 - loss.min(0.9));
+    (mtu + HEADERS) / mtu / (1.0 - loss.min(0.9))
+}
+
+/// The rate of the bottleneck: the mean of these, of data that arrived, times what it `carried` of
+/// them.
+fn mean_rate(rates: &[f64], carried: f64) -> Estimate {
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;
     let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
@@ -301,25 +330,32 @@ struct Lost {
 }
 
 impl Lost {
-    /// Those sent while the RTT was up to `limit`, and those while it was above. A loss becomes
-    /// known a round trip later, so each is counted with the RTT a round trip earlier.
+    /// Those that met a queue of an RTT up to `limit`, and those that met a longer one. What becomes
+    /// of a packet is known a round trip after it was sent. The RTT that it met is measured about
+    /// then, and where a queue fills within a round trip, not before: so a packet met a longer queue
+    /// if the RTT was above `limit` at any time since it was sent.
     fn split(samples: &[&ProbeSample], limit: f64) -> (Self, Self) {
         let mut sums = [Self::default(); 2];
-        let mut then = 0;
-        for pair in samples.windows(2) {
+        let mut sent = 0;
+        let mut last_long = None;
+        for (i, pair) in samples.windows(2).enumerate() {
             let [before, now] = pair else { continue };
+            if now.rtt > limit {
+                last_long = Some(i + 1);
+            }
+            let known = sent;
             while samples
-                .get(then + 1)
+                .get(sent + 1)
                 .is_some_and(|next| now.at - next.at >= now.rtt)
             {
-                then += 1;
+                sent += 1;
             }
-            let is_long = |sample: &ProbeSample| sample.rtt > limit;
-            // What is sent now meets the queue of now.
-            sums[usize::from(is_long(now))].sent +=
-                now.sent_packets.saturating_sub(before.sent_packets);
-            let long = samples.get(then).is_some_and(|sample| is_long(sample));
-            sums[usize::from(long)].lost += now.lost_packets.saturating_sub(before.lost_packets);
+            let (Some(from), Some(to)) = (samples.get(known), samples.get(sent)) else {
+                continue;
+            };
+            let sum = &mut sums[usize::from(last_long.is_some_and(|long| long >= sent))];
+            sum.sent += to.sent_packets.saturating_sub(from.sent_packets);
+            sum.lost += now.lost_packets.saturating_sub(before.lost_packets);
         }
         (sums[0], sums[1])
     }
@@ -366,7 +402,8 @@ mod tests {
                 sent += 100;
             }
             lost += match i {
-                0..58 | 300.. => 1,
+                // The first packets after the drain are known to be lost a round trip later.
+                0..58 | 304.. => 1,
                 58..258 => 10,
                 _ => 0,
             };
@@ -443,12 +480,49 @@ mod tests {
             }
             PathMeasurement::of("host", &report).expect("long enough")
         };
-        assert_eq!(path(0.0).warning(), None);
-        assert_eq!(path(0.004).warning(), None);
+        for quiet in [0.0, 0.004] {
+            assert!(path(quiet).warnings().is_empty());
+        }
         let busy = path(0.02);
         assert!((busy.late - 0.02).abs() < 1e-9, "{busy:?}");
-        let warning = busy.warning().expect("busy");
+        let [warning] = &busy.warnings()[..] else {
+            panic!("{busy:?}");
+        };
         assert!(warning.contains("20 ms late or later"), "{warning}");
+    }
+
+    #[test]
+    fn a_rate_that_varies_is_named() {
+        let mut report = report();
+        // 40 and 10 Mbit/s for 200 ms each.
+        let mut delivered = 0;
+        for (i, sample) in report.samples.iter_mut().enumerate() {
+            delivered += if i / 20 % 2 == 0 { 50_000 } else { 12_500 };
+            sample.delivered = delivered;
+        }
+        let path = PathMeasurement::of("host", &report).expect("long enough");
+        assert!(path.tenths.1 > 3.0 * path.tenths.0, "{path:?}");
+        let [warning] = &path.warnings()[..] else {
+            panic!("{path:?}");
+        };
+        assert!(warning.contains("The rate varied: 10."), "{warning}");
+    }
+
+    /// A queue that fills and overflows within a round trip, as where a radio link pauses: the RTT
+    /// of the packets before the lost ones is measured when the losses are known, and not before.
+    #[test]
+    fn an_overflow_within_a_round_trip_is_no_random_loss() {
+        let mut report = report();
+        let mut lost = 0;
+        for (i, sample) in report.samples.iter_mut().enumerate() {
+            if (400..412).contains(&i) {
+                sample.rtt = 0.16;
+                lost += 5;
+            }
+            sample.lost_packets = lost;
+        }
+        let path = PathMeasurement::of("host", &report).expect("long enough");
+        assert_eq!(path.loss.value, 0.0, "{path:?}");
     }
 
     #[test]
