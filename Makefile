@@ -12,7 +12,7 @@ VENV := target/venv
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
 .PHONY: soak bench-connections world attacks commands check-dependencies
-.PHONY: python test-python test-python-library check-python bench-python
+.PHONY: python python-environment test-python test-python-library check-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
 demo: build
@@ -73,6 +73,9 @@ check-python: | cargo
 bench-python: python
 	$(VENV)/bin/pip install -q --no-deps --force-reinstall target/wheels/whimbrel-*.whl
 	$(VENV)/bin/python bench/environments.py
+
+## What the tests of the Python package need.
+python-environment: $(VENV)/ready
 
 $(VENV)/ready: crates/python/requirements-test.txt
 	@command -v python3 >/dev/null || $(call missing,Python 3.10 or newer,python3)
