@@ -1,6 +1,7 @@
 //! `whimbrel serve`: receives files into a directory.
 
 mod access;
+mod confinement;
 mod memory;
 
 use crate::failure::BadInput;
@@ -9,6 +10,7 @@ use crate::priority::priority;
 use crate::send::qlog_folder;
 use access::{AccessArgs, announce};
 use anyhow::Context;
+use confinement::{Confinement, Needs, Uses};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -49,7 +51,7 @@ use whimbrel_watch::arrivals::Display;
 #[derive(clap::Args)]
 #[command(after_help = "\
 With --json, each line of output is one object with an `event`:
-  listening  address, fingerprint, token_file (null with --config)
+  listening  address, fingerprint, token_file (null with --config), confined: {files, calls}
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   stored_tree  peer, name (null: DIR itself), files, bytes, seconds, goodput_bps
   sent       peer, name, bytes, seconds, goodput_bps, blake3
@@ -155,6 +157,11 @@ pub struct ServeArgs {
     /// continues.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
     qlog_limit: Bytes,
+    /// Let the process open all files and start programs. By default it can open only the files
+    /// below DIR and those of the other options, and starts no programs, where the kernel has
+    /// Landlock and seccomp. A server whose --config has [commands] is not confined
+    #[arg(long)]
+    no_confine: bool,
     /// Show a live view on the terminal: what arrives over time, each transfer, and events
     #[arg(long, conflicts_with = "json")]
     watch: bool,
@@ -185,6 +192,17 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         remove: args.allow_remove,
     };
     let users = args.access.users(&identity, rights, args.max_priority)?;
+    let uses = Uses {
+        needs: Needs::of(&users),
+        directory: args.directory.clone(),
+        qlog: args.qlog.clone(),
+        audit: args.audit.clone(),
+        config: args.access.config.clone(),
+        kernel_algorithm: !args.no_tcp && nix::unistd::geteuid().is_root(),
+    };
+    // Before there are other threads, which it would not confine.
+    let confinement =
+        Confinement::begin(&uses, !args.no_confine).context("cannot confine the server")?;
     memory::bound();
     memory::give_back();
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
@@ -239,7 +257,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
         let title = format!("serving {} on {address}", args.directory.display());
         let known = (&identity, &*state);
-        announce(&args.access, args.json, &args.directory, address, known)?;
+        let listening = (&*args.directory, address, &confinement);
+        announce(&args.access, args.json, listening, known)?;
         let display = match args.watch {
             true => Display::watch(title)?,
             false => Display::new(args.json),
@@ -313,7 +332,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             let refresh = |metrics: &_| service::refresh(metrics, &server);
             service::serve_metrics(listener, counted, refresh).await
         };
-        let reload = reload(&args, &server, &out);
+        let reload = reload(&args, &server, &out, &confinement);
         tokio::select! {
             () = server.run(on_event, stop) => {}
             () = show => {}
@@ -325,7 +344,12 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads the configuration file again upon each SIGHUP. A file with a mistake changes nothing.
-async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Result<()> {
+async fn reload(
+    args: &ServeArgs,
+    server: &Server,
+    out: &Output,
+    confinement: &Confinement,
+) -> anyhow::Result<()> {
     // Without a file, the end of a terminal ends the server, and `systemctl reload` does not.
     if args.access.config.is_none() && io::stderr().is_terminal() {
         return std::future::pending().await;
@@ -335,7 +359,12 @@ async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Resu
         let Some(path) = &args.access.config else {
             continue;
         };
-        let (ok, text) = match server_users::read(path) {
+        let read = server_users::read(path).map_err(anyhow::Error::from);
+        let read = read.and_then(|users| {
+            confinement.permits(&users)?;
+            Ok(users)
+        });
+        let (ok, text) = match read {
             Ok(users) => {
                 server.set_users(users);
                 (true, format!("{} is read again", path.display()))

@@ -38,10 +38,10 @@ pub fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     let token = Token::random()?;
     let mut out = io::stdout().lock();
     if as_json {
-        let printed = json!({ "token": token.reveal(), "hash": token.hash().to_string() });
+        let printed = json!({ "token": token.reveal().as_str(), "hash": token.hash().to_string() });
         writeln!(out, "{printed}")?;
     } else {
-        writeln!(out, "token {}", token.reveal())?;
+        writeln!(out, "token {}", token.reveal().as_str())?;
         writeln!(out, "hash  {}", token.hash())?;
     }
     Ok(ExitCode::SUCCESS)

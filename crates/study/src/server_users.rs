@@ -11,15 +11,17 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::{Document, Value};
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
-use whimbrel_transfer::users::{Rights, Target, TokenEntry, User, Users};
+use whimbrel_transfer::RemotePath;
+use whimbrel_transfer::users::{Rights, RightsIn, Target, TokenEntry, User, Users};
 use whimbrel_units::Bytes;
 
 /// Keys of the file, of a user, of a token and of a command, and rights.
 const FILE: [&str; 2] = ["users", "commands"];
-const USER: [&str; 8] = [
+const USER: [&str; 9] = [
     "tokens",
     "directory",
     "rights",
+    "rights-in",
     "quota",
     "max-priority",
     "expires",
@@ -42,7 +44,11 @@ pub fn read(path: &Path) -> Result<Users, Error> {
     Ok(parse(&text, path)?)
 }
 
-fn parse(text: &str, path: &Path) -> Result<Users, ScenarioError> {
+/// Reads a file of this text; errors name it by `path`.
+///
+/// # Errors
+/// As for [`read`].
+pub fn parse(text: &str, path: &Path) -> Result<Users, ScenarioError> {
     let document = Document::parse(text, path)?;
     let file = Fields::new(&document.root, "")?;
     file.only(&FILE)?;
@@ -118,7 +124,14 @@ fn user(
         name: name.to_owned(),
         tokens: if disabled { Vec::new() } else { tokens },
         directory: within,
-        rights: rights(&fields)?,
+        rights: match fields.get("rights") {
+            Some(field) => rights(&field)?,
+            None => Rights {
+                write: true,
+                ..Rights::default()
+            },
+        },
+        rights_in: rights_in(&fields)?,
         quota: quota(&fields)?,
         max_priority,
         expires: fields.get("expires").map(|f| date(&f)).transpose()?,
@@ -131,12 +144,21 @@ fn quota(fields: &Fields<'_>) -> Result<Option<u64>, ScenarioError> {
     Ok(quota.transpose()?.map(Bytes::get))
 }
 
-fn rights(fields: &Fields<'_>) -> Result<Rights, ScenarioError> {
-    let mut rights = Rights::default();
-    let Some(field) = fields.get("rights") else {
-        rights.write = true;
-        return Ok(rights);
+fn rights_in(fields: &Fields<'_>) -> Result<RightsIn, ScenarioError> {
+    let Some(field) = fields.get("rights-in") else {
+        return Ok(RightsIn::default());
     };
+    let mut directories = Vec::new();
+    for (name, field) in field.fields()?.all() {
+        let path = name.parse::<RemotePath>();
+        let path = path.map_err(|e| field.fail(format!("`{name}` is not a directory: {e}")))?;
+        directories.push((path, rights(&field)?));
+    }
+    Ok(RightsIn::new(directories))
+}
+
+fn rights(field: &Field<'_>) -> Result<Rights, ScenarioError> {
+    let mut rights = Rights::default();
     for item in field.list()? {
         match item.text()? {
             "write" => rights.write = true,
@@ -261,6 +283,9 @@ mod tests {
             max-priority = 4
             expires = "2027-12-31T12:00:00Z"
             connect = ["127.0.0.1:22", "borg"]
+            [users.alice.rights-in]
+            outbox = ["read", "delete"]
+            "inbox/new" = []
             [users.bob]
             tokens = ["{}"]
             [commands.borg]
@@ -277,6 +302,17 @@ mod tests {
         assert_eq!(alice.directory, Path::new("a/b"));
         assert_eq!(alice.quota, Some(100_000_000_000));
         assert!(alice.rights.read && !alice.rights.remove);
+        let place = |text: &str| text.parse::<RemotePath>().expect("a path");
+        let outbox = Rights {
+            read: true,
+            write: false,
+            remove: true,
+        };
+        let rights = [
+            (place("outbox"), outbox),
+            (place("inbox/new"), Rights::default()),
+        ];
+        assert_eq!(alice.rights_in, RightsIn::new(rights));
         assert_eq!(alice.max_priority.get(), 4);
         assert_eq!(alice.connect.len(), 2);
         assert!(users.authenticate(&next, now.into()).is_ok());
@@ -304,6 +340,14 @@ mod tests {
             (
                 format!("[users.a]\ntokens = [\"{a}\"]\nrights = [\"wirte\"]"),
                 "server.toml:3: users.a.rights: unknown right `wirte`, did you mean `write`?",
+            ),
+            (
+                format!("[users.a]\ntokens = [\"{a}\"]\n[users.a.rights-in]\nx = [\"raed\"]"),
+                "server.toml:4: users.a.rights-in.x: unknown right `raed`, did you mean `read`?",
+            ),
+            (
+                format!("[users.a]\ntokens = [\"{a}\"]\n[users.a.rights-in]\n\"../x\" = []"),
+                "`../x` is not a directory",
             ),
             (
                 "[users.a]\ntokens = [\"secret\"]".to_owned(),

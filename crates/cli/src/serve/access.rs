@@ -1,5 +1,6 @@
 //! Who may use the server: flags, configuration file, and what is announced of it.
 
+use super::confinement::Confinement;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -48,8 +49,7 @@ impl AccessArgs {
 pub fn announce(
     access: &AccessArgs,
     as_json: bool,
-    directory: &Path,
-    address: SocketAddr,
+    (directory, address, confinement): (&Path, SocketAddr, &Confinement),
     (identity, state): (&Identity, &Path),
 ) -> io::Result<()> {
     let stdout = io::stdout();
@@ -63,6 +63,7 @@ pub fn announce(
             "address": address.to_string(),
             "fingerprint": fingerprint.to_string(),
             "token_file": token.map(|_| state.join("token").to_string_lossy().into_owned()),
+            "confined": { "files": confinement.files, "calls": confinement.calls },
         });
         return writeln!(out, "{event}");
     }
@@ -74,11 +75,12 @@ pub fn announce(
     writeln!(out, "serving {} on {address}", directory.display())?;
     writeln!(out, "fingerprint {fingerprint}")?;
     match (token, &access.config) {
-        (Some(token), _) if to_terminal => writeln!(out, "token {token}")?,
+        (Some(token), _) if to_terminal => writeln!(out, "token {}", token.as_str())?,
         (Some(_), _) => writeln!(out, "token in {}", state.join("token").display())?,
         (None, Some(config)) => writeln!(out, "users in {}", config.display())?,
         (None, None) => {}
     }
+    writeln!(out, "{}", confinement.line())?;
     writeln!(out, "send a file here with the token and")?;
     writeln!(
         out,

@@ -3,6 +3,7 @@
 mod adding_an_experiment;
 mod beside;
 mod compare;
+mod confinement;
 mod controllers;
 mod demo;
 mod errors;

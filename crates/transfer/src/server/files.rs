@@ -1,7 +1,8 @@
 //! What a client may do with stored files: get, list and remove them.
 
+use super::listing::Visible;
 use super::options::Event;
-use super::request::below;
+use super::request::{below, no_reading};
 use super::session::Session;
 use crate::blocking::blocking;
 use crate::connection::framing;
@@ -50,7 +51,9 @@ impl Session {
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<(u64, blake3::Hash), Error> {
-        self.may_read()?;
+        if !self.client.user.rights_at(path.as_bytes()).read {
+            return Err(no_reading());
+        }
         let _place = self.place(send).await?;
         let (storage, wanted) = (self.client.storage.clone(), path.clone());
         let file = blocking(move || storage.open_file(&wanted)).await?;
@@ -105,7 +108,7 @@ impl Session {
         recursive: bool,
         send: &mut SendStream,
     ) -> Result<(), Error> {
-        self.may_read()?;
+        self.may_read(path)?;
         let path = if path.is_empty() {
             None
         } else {
@@ -123,6 +126,7 @@ impl Session {
         // Whoever does not read holds the place no longer than this.
         let stall: Duration = shared.limits.stall.into();
         let storage = self.client.storage.clone();
+        let visible = Visible::new(Arc::clone(&self.client.user), path.as_ref());
         let mut lister = blocking(move || storage.lister(path.as_ref(), recursive)).await?;
         let (mut batch, mut length) = ((Vec::new(), Vec::new()), 0);
         loop {
@@ -135,7 +139,7 @@ impl Session {
             if found.is_empty() {
                 break;
             }
-            for found in found {
+            for found in found.into_iter().filter_map(|found| visible.of(found)) {
                 let more = match &found {
                     Listed::Entry(entry) => entry.encoded_len(),
                     Listed::Unread(unread) => unread.encoded_len(),
@@ -159,11 +163,20 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the client may remove what is at a path, with all that is below it or without.
+    fn may_remove(&self, path: &RemotePath, recursive: bool) -> bool {
+        let user = &self.client.user;
+        match recursive {
+            true => user.may_everywhere(path.as_bytes(), |rights| rights.remove),
+            false => user.rights_at(path.as_bytes()).remove,
+        }
+    }
+
     /// Removes a file or directory.
     pub(super) async fn remove(self, path: Vec<u8>, recursive: bool, mut send: SendStream) {
         let name = below(None, &path);
         let removed = match &name {
-            Ok(path) if self.client.user.rights.remove => {
+            Ok(path) if self.may_remove(path, recursive) => {
                 let (storage, path) = (self.client.storage.clone(), path.clone());
                 let (shared, user) = (Arc::clone(&self.peer.shared), Arc::clone(&self.client.user));
                 blocking(move || {

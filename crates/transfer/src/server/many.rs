@@ -1,8 +1,9 @@
 //! Many small files that a client requests: read into packs.
 
 use super::options::Event;
-use super::request::below;
+use super::request::{below, no_reading};
 use super::session::Session;
+use super::users::User;
 use crate::blocking::blocking;
 use crate::connection::framing::Control;
 use crate::connection::key_exchange::KeyExchange;
@@ -12,6 +13,7 @@ use crate::file_sender::{Account, Pack, Packing, read_small, send_stream};
 use crate::storage::Storage;
 use crate::turns::Turns;
 use crate::wire::{ChunkHeader, Failure, Finish, MAX_LIST, Message, PackEntry, Reason};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
@@ -59,12 +61,13 @@ impl Session {
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<(u64, u64), Error> {
-        self.may_read()?;
+        self.may_read(b"")?;
         let _place = self.place(send).await?;
         let storage = self.client.storage.clone();
         let (lists, to_read) = mpsc::channel::<Vec<Vec<u8>>>(LISTS);
         let (found, mut to_send) = mpsc::channel(READ_AHEAD);
-        let reading = read_all(storage, to_read, self.turns.clone(), found);
+        let user = Arc::clone(&self.client.user);
+        let reading = read_all((storage, user), to_read, self.turns.clone(), found);
         // More lists are read while packs wait for the path.
         let asking = async {
             let mut control = Control::new(receive);
@@ -133,7 +136,7 @@ impl Session {
 
 /// Reads files into packs.
 async fn read_all(
-    storage: Storage,
+    (storage, user): (Storage, Arc<User>),
     mut lists: mpsc::Receiver<Vec<Vec<u8>>>,
     turns: Turns,
     to: mpsc::Sender<Found>,
@@ -148,10 +151,10 @@ async fn read_all(
             if turn.is_none() {
                 turn = Some(turns.ahead().await?);
             }
-            let storage = storage.clone();
+            let (storage, user) = (storage.clone(), Arc::clone(&user));
             let read;
             (packing, paths, read, index) = blocking(move || {
-                let read = read_some(&storage, &mut packing, &mut paths, &mut index);
+                let read = read_some((&storage, &user), &mut packing, &mut paths, &mut index);
                 Ok((packing, paths, read, index))
             })
             .await?;
@@ -189,7 +192,7 @@ enum Read {
 
 /// Reads files until a pack is full or one cannot be read. Blocks.
 fn read_some(
-    storage: &Storage,
+    from: (&Storage, &User),
     packing: &mut Packing<()>,
     paths: &mut std::vec::IntoIter<Vec<u8>>,
     index: &mut u32,
@@ -197,7 +200,7 @@ fn read_some(
     for path in paths {
         let this = *index;
         *index = this.saturating_add(1);
-        match read(storage, path) {
+        match read(from, path) {
             Ok(entry) => {
                 if let Some(pack) = packing.add((), &entry) {
                     return Read::Pack(pack);
@@ -220,8 +223,11 @@ fn read_some(
     Read::All
 }
 
-fn read(storage: &Storage, path: Vec<u8>) -> Result<PackEntry, Error> {
+fn read((storage, user): (&Storage, &User), path: Vec<u8>) -> Result<PackEntry, Error> {
     let file = below(None, &path)?;
+    if !user.rights_at(file.as_bytes()).read {
+        return Err(no_reading());
+    }
     let shown = storage.shown(&file);
     let (metadata, content) = read_small(|| storage.open_file(&file), &shown, true)?;
     Ok(PackEntry {

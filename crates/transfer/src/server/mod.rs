@@ -11,7 +11,7 @@
 //! | `session` | one connection: its requests and data streams |
 //! | `put` | one file, from the request to the answer |
 //! | `tree` | many small files |
-//! | `files` | get, list, remove |
+//! | `files`, `listing` | get, list, remove; what of a listing a user may see |
 //! | `request` | what several requests do alike |
 //! | `many` | get many small files |
 //! | `pipe`, `pipe_target` | one pipe, and what it reaches |
@@ -31,6 +31,7 @@ mod discard;
 mod files;
 mod incoming;
 mod known_clients;
+mod listing;
 mod many;
 mod meet;
 mod options;

@@ -4,6 +4,7 @@ use super::claims::Key;
 use super::files::HASHING;
 use super::incoming::{Entry, IncomingPath};
 use super::options::Event;
+use super::request::no_writing;
 use super::session::Session;
 use crate::blocking::blocking;
 use crate::cancel::Cancel;
@@ -63,7 +64,9 @@ impl Session {
         receive: &mut RecvStream,
     ) -> Result<Received, Error> {
         let shared = &self.peer.shared;
-        self.may_write()?;
+        if !self.client.user.rights_at(path.as_bytes()).write {
+            return Err(no_writing());
+        }
         let max = shared.max_file();
         if put.size.is_some_and(|size| size > max) {
             let (size, max) = (Bytes::new(put.size.unwrap_or(0)), Bytes::new(max));

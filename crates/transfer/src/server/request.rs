@@ -30,14 +30,29 @@ pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath
     joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
 }
 
+/// A token does not permit to store a file.
+pub(super) fn no_writing() -> Error {
+    Error::refused(
+        Reason::Rights,
+        "this token does not permit storing files here",
+    )
+}
+
+/// A token does not permit to read a file.
+pub(super) fn no_reading() -> Error {
+    Error::refused(
+        Reason::Rights,
+        "this token does not permit reading files here",
+    )
+}
+
 impl Session {
-    /// Whether the client may store files.
-    pub(super) fn may_write(&self) -> Result<(), Error> {
-        if self.client.user.rights.write {
-            return Ok(());
+    /// Whether the client may store files somewhere at or below a path; empty: anywhere.
+    pub(super) fn may_write(&self, path: &[u8]) -> Result<(), Error> {
+        match self.client.user.may_somewhere(path, |rights| rights.write) {
+            true => Ok(()),
+            false => Err(no_writing()),
         }
-        let text = "this token does not permit storing files here";
-        Err(Error::refused(Reason::Rights, text))
     }
 
     /// A transfer for chunk or pack streams.
@@ -49,13 +64,12 @@ impl Session {
         })
     }
 
-    /// Whether the client may read files.
-    pub(super) fn may_read(&self) -> Result<(), Error> {
-        if self.client.user.rights.read {
-            return Ok(());
+    /// Whether the client may read files somewhere at or below a path; empty: anywhere.
+    pub(super) fn may_read(&self, path: &[u8]) -> Result<(), Error> {
+        match self.client.user.may_somewhere(path, |rights| rights.read) {
+            true => Ok(()),
+            false => Err(no_reading()),
         }
-        let text = "this token does not permit reading files here";
-        Err(Error::refused(Reason::Rights, text))
     }
 
     /// Runs a transfer that has a place. It ends if almost nothing is carried in `periods` times

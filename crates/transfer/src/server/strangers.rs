@@ -350,6 +350,32 @@ mod tests {
         assert!(strangers.wrong.len() <= MAX_NETWORKS);
     }
 
+    #[test]
+    fn wrong_tokens_count_for_their_time_and_few_are_remembered() {
+        let (mut strangers, mut now) = (Strangers::<u32>::default(), Instant::now());
+        for _ in 0..10 * WRONG_TOKENS {
+            strangers.record_wrong_token(v4(1), now);
+        }
+        assert!(strangers.is_slow(v4(1), now));
+        assert_eq!(strangers.wrong[&v4(1)].times.len(), WRONG_TOKENS);
+        // A new one does not make the old ones younger.
+        now += MEMORY;
+        strangers.record_wrong_token(v4(1), now);
+        assert!(!strangers.is_slow(v4(1), now));
+        // Of too many networks the one is forgotten from which none came for the longest time.
+        for n in 1..MAX_NETWORKS as u32 {
+            let since = now + Duration::from_millis(n.into());
+            strangers.record_wrong_token(IpAddr::V4((n << 8).into()), since);
+        }
+        now += MEMORY;
+        strangers.record_wrong_token(v4(1), now);
+        strangers.record_wrong_token(v4(2), now);
+        let known = |network: IpAddr| strangers.wrong.contains_key(&network);
+        assert!(known(v4(1)) && known(v4(2)));
+        assert!(!known(IpAddr::V4((1 << 8).into())));
+        assert!(known(IpAddr::V4((2 << 8).into())));
+    }
+
     proptest! {
         /// Whatever comes: the places are never exceeded, and no network has more than its part.
         #[test]

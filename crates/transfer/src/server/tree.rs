@@ -1,10 +1,11 @@
 //! Many small files: packs, written and synchronized in batches.
 
 use super::options::Event;
-use super::request::{base, below};
+use super::request::{base, below, no_writing};
 use super::session::Session;
 use super::shared::Shared;
 use super::usage::Reservation;
+use super::users::User;
 use crate::blocking::{Task, blocking, in_batches};
 use crate::cancel::Cancel;
 use crate::connection::framing::Control;
@@ -54,6 +55,7 @@ struct Writing {
     /// Its memory.
     kept: Kept,
     base: Option<RemotePath>,
+    user: Arc<User>,
     stage: Arc<Stage>,
     cancel: Cancel,
 }
@@ -109,7 +111,7 @@ impl Session {
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<Finish, Error> {
-        self.may_write()?;
+        self.may_write(base.as_ref().map_or(b"", RemotePath::as_bytes))?;
         let _place = self.place(send).await?;
         let (route, mut streams) = self.route()?;
         let (storage, directory) = (self.client.storage.clone(), base.clone());
@@ -149,7 +151,8 @@ impl Session {
             let (storage, base, answers) =
                 (self.client.storage.clone(), base.clone(), answers.clone());
             let (turns, cancel) = (self.turns.clone(), cancel.clone());
-            Task::start(check_all(storage, base, turns, to_check, answers, cancel))
+            let place = (storage, base, Arc::clone(&self.client.user));
+            Task::start(check_all(place, turns, to_check, answers, cancel))
         };
         let mut written = Some(written);
         let mut packs: JoinSet<Result<(), Error>> = JoinSet::new();
@@ -197,7 +200,9 @@ impl Session {
                     packs.spawn(async move {
                         let (pack, kept) = read_pack((header, stream), None).await?;
                         let _permit = permits.acquire().await;
-                        let writing = Writing { pack: header.offset, kept, base, stage, cancel };
+                        let user = Arc::clone(&session.client.user);
+                        let pack_number = header.offset;
+                        let writing = Writing { pack: pack_number, kept, base, user, stage, cancel };
                         written.send(session.write_pack(writing, pack).await?).await
                             .map_err(|_| Error::Stopped)
                     });
@@ -275,7 +280,12 @@ impl Writing {
             self.cancel.check()?;
             let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
             memory += entry.path.len() as u64 + PER_FILE;
-            let path = below(self.base.as_ref(), &entry.path);
+            let path = below(self.base.as_ref(), &entry.path).and_then(|path| {
+                match self.user.rights_at(path.as_bytes()).write {
+                    true => Ok(path),
+                    false => Err(no_writing()),
+                }
+            });
             let result = path.and_then(|path| self.stage.write(&path, &entry, &mut directories));
             match result {
                 Ok(Some(staged)) => files.push((index, staged)),
@@ -344,8 +354,7 @@ fn packed(pack: u64, mut failures: Vec<Failure>) -> Message {
 
 /// Answers which files are needed, and how much more they take than what they replace.
 async fn check_all(
-    storage: Storage,
-    base: Option<RemotePath>,
+    (storage, base, user): (Storage, Option<RemotePath>, Arc<User>),
     turns: Turns,
     mut questions: mpsc::Receiver<Vec<CheckedFile>>,
     answers: mpsc::Sender<(Message, u64)>,
@@ -354,8 +363,10 @@ async fn check_all(
     let mut directories = Directories::new();
     while let Some(files) = questions.recv().await {
         let (storage, base, cancel) = (storage.clone(), base.clone(), cancel.clone());
+        let user = Arc::clone(&user);
         let checking = turns.hash(move || {
-            let answer = check(&storage, base.as_ref(), &files, &mut directories, &cancel);
+            let place = (&storage, base.as_ref(), &*user);
+            let answer = check(place, &files, &mut directories, &cancel);
             Ok((answer, directories))
         });
         let Ok((answer, remembered)) = checking.await else {
@@ -370,8 +381,7 @@ async fn check_all(
 
 /// The answer to one question.
 fn check(
-    storage: &Storage,
-    base: Option<&RemotePath>,
+    (storage, base, user): (&Storage, Option<&RemotePath>, &User),
     files: &[CheckedFile],
     directories: &mut Directories,
     cancel: &Cancel,
@@ -379,6 +389,8 @@ fn check(
     let mut growth = 0u64;
     let mut there = |file: &CheckedFile| {
         let path = below(base, &file.path).ok()?;
+        // Whoever may not store a file does not learn whether it is there.
+        user.rights_at(path.as_bytes()).write.then_some(())?;
         growth = growth.saturating_add(file.size);
         let found = storage.find(&path, directories).ok()??;
         growth -= file.size.min(found.size);

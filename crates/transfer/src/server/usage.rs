@@ -132,19 +132,41 @@ mod tests {
     use crate::token::Token;
     use whimbrel_cc::fairness::Priority;
 
-    #[tokio::test]
-    async fn transfers_that_begin_at_once_share_the_quota() {
-        let scratch = ScratchDirectory::new();
+    fn client(scratch: &ScratchDirectory, name: &str) -> Client {
         let token = Token::random().expect("randomness");
         let user = User {
+            name: name.to_owned(),
             quota: Some(100),
             ..User::owner(&token, Rights::default(), Priority::HIGHEST)
         };
-        let client = Client {
+        Client {
             user: Arc::new(user),
             token: token.hash(),
             storage: Storage::open(scratch.path(), StorageOptions::default()).expect("opened"),
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn each_user_has_its_quota_to_the_last_byte() {
+        let scratch = ScratchDirectory::new();
+        let (alice, bob) = (client(&scratch, "alice"), client(&scratch, "bob"));
+        let usage = Usage::default();
+        let reserve = |client, needed| usage.reserve(client, needed, 0, Arc::default());
+        let first = reserve(&alice, 100).await.expect("all of it");
+        assert!(reserve(&alice, 1).await.is_err(), "one byte more");
+        // A file that was refused has freed nothing.
+        assert!(reserve(&alice, 1).await.is_err(), "one byte more");
+        let second = reserve(&bob, 40).await.expect("of another user");
+        second.grow(100).expect("it grows to all of it");
+        assert!(second.grow(101).is_err(), "one byte more");
+        drop((first, second));
+        reserve(&alice, 100).await.expect("given back");
+    }
+
+    #[tokio::test]
+    async fn transfers_that_begin_at_once_share_the_quota() {
+        let scratch = ScratchDirectory::new();
+        let client = client(&scratch, "alice");
         let usage = Usage::default();
         let reserve = |needed| usage.reserve(&client, needed, 0, Arc::default());
         let (first, second) = tokio::join!(reserve(60), reserve(60));

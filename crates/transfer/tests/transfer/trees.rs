@@ -1,6 +1,7 @@
 //! Directories and many files, in both directions.
 
 use crate::common::scratch_directory::file_names;
+use crate::common::trees::{everything, fetched, may_read, sent};
 use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, list, remove, visible};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,10 +10,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
-    Error, Filter, GetOptions, GetReport, Outcome, Reason, RemotePath, Retry, TreeOptions,
-    TreeReport, Update, get, send_tree,
+    Error, Filter, Outcome, Reason, RemotePath, Retry, TreeOptions, Update, send_tree,
 };
 use whimbrel_units::{Duration as Span, Rate};
 
@@ -44,18 +43,6 @@ fn content(top: &Path) -> Content {
         }
     }
     all
-}
-
-fn everything(service: &Service, sources: &[&Path]) -> TreeOptions {
-    let sources = sources.iter().map(|path| (*path).to_owned()).collect();
-    TreeOptions::new(service.client(), sources)
-}
-
-async fn sent(tree: TreeOptions) -> TreeReport {
-    let sending = send_tree(tree, |_| (), std::future::pending());
-    tokio::time::timeout(TEST_TIMEOUT, sending)
-        .await
-        .expect("in time")
 }
 
 /// A tree with everything that is difficult.
@@ -336,27 +323,6 @@ async fn a_tree_survives_interruptions() {
     }
     assert_eq!(file_names(&directory), ["many"]);
     service.stop().await;
-}
-
-fn may_read() -> Rights {
-    Rights {
-        read: true,
-        write: true,
-        remove: true,
-    }
-}
-
-async fn fetched(service: &Service, paths: &[&str], to: &Path, overwrite: bool) -> GetReport {
-    let path = |path: &&str| (!path.is_empty()).then(|| path.parse().expect("a path"));
-    let paths = paths.iter().map(path).collect();
-    let options = GetOptions {
-        overwrite,
-        ..GetOptions::new(service.client(), paths, to.to_owned())
-    };
-    let getting = get(options, |_| (), std::future::pending());
-    tokio::time::timeout(TEST_TIMEOUT, getting)
-        .await
-        .expect("in time")
 }
 
 #[tokio::test(flavor = "multi_thread")]

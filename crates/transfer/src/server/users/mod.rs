@@ -1,10 +1,12 @@
 //! Who may use the server, and for what.
 
+mod rights;
 mod target;
 
 use crate::introduction;
 use crate::token::Token;
 use crate::token::TokenHash;
+pub use rights::{Rights, RightsIn};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub struct User {
     pub directory: PathBuf,
     /// What the user may do.
     pub rights: Rights,
+    /// What it may do in some directories below its own instead.
+    pub rights_in: RightsIn,
     /// The maximum of what all files of the user in the directory may take, bytes; `None` for no
     /// maximum.
     pub quota: Option<u64>,
@@ -32,17 +36,6 @@ pub struct User {
     pub expires: Option<SystemTime>,
     /// What the user's pipes may reach, by the name that the user writes.
     pub connect: BTreeMap<String, Target>,
-}
-
-/// What a user may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rights {
-    /// List and get files.
-    pub read: bool,
-    /// Store files.
-    pub write: bool,
-    /// Remove files.
-    pub remove: bool,
 }
 
 /// A token of a user, as its hash.
@@ -93,11 +86,27 @@ impl User {
             }],
             directory: PathBuf::new(),
             rights,
+            rights_in: RightsIn::default(),
             quota: None,
             max_priority,
             expires: None,
             connect: BTreeMap::new(),
         }
+    }
+
+    /// What the user may do at a path; empty: with its directory itself.
+    pub(crate) fn rights_at(&self, path: &[u8]) -> Rights {
+        self.rights_in.at(path).unwrap_or(self.rights)
+    }
+
+    /// Whether the user may do something at a path or somewhere below it.
+    pub(crate) fn may_somewhere(&self, path: &[u8], may: impl Fn(Rights) -> bool) -> bool {
+        may(self.rights_at(path)) || self.rights_in.below(path).any(may)
+    }
+
+    /// Whether the user may do something at a path and everywhere below it.
+    pub(crate) fn may_everywhere(&self, path: &[u8], may: impl Fn(Rights) -> bool) -> bool {
+        may(self.rights_at(path)) && self.rights_in.below(path).all(may)
     }
 
     /// Whether both are the same user and may do the same, now that both are valid.
@@ -107,6 +116,7 @@ impl User {
             tokens: _,
             directory,
             rights,
+            rights_in,
             quota,
             max_priority,
             expires: _,
@@ -115,6 +125,7 @@ impl User {
         *name == other.name
             && *directory == other.directory
             && *rights == other.rights
+            && *rights_in == other.rights_in
             && *quota == other.quota
             && *max_priority == other.max_priority
             && *connect == other.connect
@@ -144,8 +155,14 @@ impl Users {
     /// The directories of users who may store files.
     pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
         let users = self.by_token.values().map(|(user, _)| user);
-        let writers = users.filter(|user| user.rights.write);
+        let writers = users.filter(|user| user.may_somewhere(b"", |rights| rights.write));
         writers.map(|user| user.directory.as_path())
+    }
+
+    /// What pipes of any user may reach.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let users = self.by_token.values().map(|(user, _)| user);
+        users.flat_map(|user| user.connect.values())
     }
 
     /// Whether there is more than one user.
@@ -224,6 +241,8 @@ mod tests {
         assert!(users.authenticate(&new, start).is_ok());
         let later = start + day;
         assert_eq!(users.authenticate(&old, later), Err(Denied::Expired));
+        let much_later = later + Duration::from_secs(1);
+        assert_eq!(users.authenticate(&old, much_later), Err(Denied::Expired));
         assert!(users.authenticate(&new, later).is_ok());
         let end = start + 7 * day;
         assert_eq!(users.authenticate(&new, end), Err(Denied::Expired));
@@ -244,10 +263,14 @@ mod tests {
             user.expires = Some(SystemTime::UNIX_EPOCH);
         });
         assert!(one().may_the_same(&other));
-        let changes: [fn(&mut User); 6] = [
+        let changes: [fn(&mut User); 7] = [
             |user| user.name.push('x'),
             |user| user.directory.push("x"),
             |user| user.rights.read = true,
+            |user| {
+                let out = "out".parse().expect("a path");
+                user.rights_in = RightsIn::new([(out, Rights::default())]);
+            },
             |user| user.quota = Some(7),
             |user| user.max_priority = Priority::HIGHEST,
             |user| {

@@ -7,6 +7,7 @@ pub mod blocked;
 pub mod client;
 pub mod path;
 pub mod raw;
+pub mod trees;
 
 pub(crate) use scratch_directory::ScratchDirectory;
 use std::net::SocketAddr;

@@ -1,0 +1,108 @@
+//! Which files a server may open.
+
+use super::Uses;
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The rights that are handled. Of an older kernel those that it has are.
+const RIGHTS: ABI = ABI::V7;
+
+/// What looks up names of hosts: the C library's settings and modules, and what keeps the addresses
+/// of name servers in files that it replaces.
+const NAMES: [&str; 10] = [
+    "/etc",
+    "/run/systemd/resolve",
+    "/run/NetworkManager",
+    "/run/resolvconf",
+    "/run/nscd",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/nix/store",
+];
+/// What tells the kernel's types and version to those who load a program into it.
+const KERNEL: [&str; 2] = ["/sys/kernel/btf", "/proc/sys"];
+
+/// Confines this thread and all that it starts. Returns whether the kernel can. `own` is the
+/// process's directory in procfs.
+pub(super) fn confine(uses: &Uses, own: Option<&File>) -> Result<bool, RulesetError> {
+    let all = AccessFs::from_all(RIGHTS);
+    let mut rules = Rules(
+        Ruleset::default()
+            .handle_access(all)?
+            .scope(Scope::from_all(RIGHTS))?
+            .create()?,
+    );
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let append = AccessFs::WriteFile | AccessFs::MakeReg;
+    // Clients create no others.
+    let unused = AccessFs::Execute
+        | AccessFs::MakeChar
+        | AccessFs::MakeBlock
+        | AccessFs::MakeSock
+        | AccessFs::MakeFifo
+        | AccessFs::IoctlDev;
+    rules.add(&uses.directory, all & !unused)?;
+    if let Some(folder) = &uses.qlog {
+        rules.add(folder, read | append | AccessFs::RemoveFile)?;
+    }
+    // Those who rotate a log or replace a file rename files in its directory.
+    if let Some(audit) = &uses.audit {
+        rules.add(directory_of(audit), append)?;
+    }
+    if let Some(config) = &uses.config {
+        rules.add(directory_of(config), AccessFs::ReadFile.into())?;
+        if let Ok(target) = config.canonicalize() {
+            rules.add(directory_of(&target), AccessFs::ReadFile.into())?;
+        }
+    }
+    if let Some(own) = own {
+        (&mut rules.0).add_rule(PathBeneath::new(own, AccessFs::ReadFile))?;
+    }
+    rules.add("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile)?;
+    let terminal = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    rules.add("/dev/tty", terminal)?;
+    let names = uses.needs.names.then_some(NAMES).into_iter().flatten();
+    let kernel = uses
+        .kernel_algorithm
+        .then_some(KERNEL)
+        .into_iter()
+        .flatten();
+    for path in names.chain(kernel) {
+        rules.add(path, read)?;
+    }
+    let status = rules.0.restrict_self()?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// What is permitted.
+struct Rules(RulesetCreated);
+
+impl Rules {
+    /// Permits `access` to what is at a path and below it, if there is anything.
+    fn add(
+        &mut self,
+        path: impl AsRef<Path>,
+        access: BitFlags<AccessFs>,
+    ) -> Result<(), RulesetError> {
+        let Ok(fd) = PathFd::new(path) else {
+            return Ok(());
+        };
+        let rule = PathBeneath::new(fd, access);
+        (&mut self.0).add_rule(rule)?;
+        Ok(())
+    }
+}
+
+/// The directory in which a file is.
+fn directory_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
