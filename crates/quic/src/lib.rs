@@ -29,6 +29,7 @@ mod adapter;
 mod algorithms_tests;
 mod bursts;
 mod control;
+pub mod decoders;
 pub mod endpoint;
 mod factory;
 mod feedback;

@@ -25,6 +25,7 @@ mod client;
 mod code;
 mod connection;
 mod credentials;
+pub mod decoders;
 mod defaults;
 mod error;
 mod file_receiver;

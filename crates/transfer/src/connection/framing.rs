@@ -41,7 +41,7 @@ pub(crate) async fn read_at_most(stream: &mut RecvStream, max: usize) -> Result<
 }
 
 /// Removes the first message from what has arrived; `None` if it is not complete.
-fn take(buffer: &mut Vec<u8>, max: usize) -> Result<Option<Message>, Error> {
+pub(crate) fn take(buffer: &mut Vec<u8>, max: usize) -> Result<Option<Message>, Error> {
     let Some(length) = buffer.first_chunk::<4>() else {
         return Ok(None);
     };

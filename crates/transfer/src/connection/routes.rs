@@ -99,3 +99,50 @@ pub(crate) fn is_chunk(header: &ChunkHeader) -> bool {
     let length = u64::from(header.length);
     (1..=CHUNK).contains(&length) && header.offset % CHUNK + length <= CHUNK
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::pair::Pair;
+
+    #[test]
+    fn a_chunk_is_within_its_block() {
+        let header = |offset, length| ChunkHeader {
+            transfer: 1,
+            offset,
+            length,
+        };
+        let all = CHUNK as u32;
+        for (offset, length) in [(0, 1), (0, all), (CHUNK, all), (CHUNK - 1, 1), (5, all - 5)] {
+            assert!(is_chunk(&header(offset, length)), "{offset} {length}");
+        }
+        for (offset, length) in [
+            (0, 0),
+            (0, all + 1),
+            (1, all),
+            (CHUNK - 1, 2),
+            (5, u32::MAX),
+        ] {
+            assert!(!is_chunk(&header(offset, length)), "{offset} {length}");
+        }
+    }
+
+    /// Streams that say nothing would take the place of others.
+    #[test]
+    fn a_stream_shows_its_header_in_time() {
+        Pair::play(100_000_000, async |pair: Pair| {
+            let mut stream = pair.client.open_uni().await.expect("a stream");
+            stream
+                .write_all(&[0; CHUNK_HEADER - 1])
+                .await
+                .expect("sent");
+            let limit = Duration::from_secs(10);
+            let stopped = timeout(2 * limit, stream.stopped());
+            let routes = Routes::default();
+            tokio::select! {
+                stopped = stopped => drop(stopped.expect("in time")),
+                error = routes.accept(&pair.server, limit) => panic!("{error}"),
+            }
+        });
+    }
+}

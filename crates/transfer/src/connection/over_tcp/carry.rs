@@ -146,7 +146,7 @@ impl Frames<'_> {
 }
 
 /// What has arrived of frames.
-struct Input {
+pub(crate) struct Input {
     buffer: Box<[u8]>,
     filled: usize,
 }
@@ -161,6 +161,23 @@ impl Default for Input {
 }
 
 impl Input {
+    /// Adds bytes and passes on the datagrams that are complete. Returns false, and is of no more
+    /// use, after a frame of a length that no datagram has.
+    pub fn feed(&mut self, mut bytes: &[u8], mut datagram: impl FnMut(&[u8])) -> bool {
+        while !bytes.is_empty() {
+            let space = self.space();
+            assert!(!space.is_empty(), "there is always room");
+            let (now, later) = bytes.split_at(bytes.len().min(space.len()));
+            space[..now.len()].copy_from_slice(now);
+            self.add(now.len());
+            if self.take_frames(&mut datagram).is_err() {
+                return false;
+            }
+            bytes = later;
+        }
+        true
+    }
+
     /// Where the next bytes go. Never empty after [`Self::take_frames`].
     fn space(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.filled..).unwrap_or_default()
@@ -206,13 +223,11 @@ mod tests {
         let (mut input, mut found) = (Input::default(), Vec::new());
         let (mut rest, mut sizes) = (bytes, pieces.iter().cycle());
         while !rest.is_empty() {
-            let space = input.space();
-            assert!(!space.is_empty(), "there is always room");
-            let size = sizes.next().map_or(1, |s| *s).clamp(1, space.len());
-            let (piece, after) = rest.split_at(size.min(rest.len()));
-            space[..piece.len()].copy_from_slice(piece);
-            input.add(piece.len());
-            input.take_frames(|d| found.push(d.to_vec())).ok()?;
+            let size = sizes.next().map_or(1, |s| *s).clamp(1, rest.len());
+            let (piece, after) = rest.split_at(size);
+            if !input.feed(piece, |d| found.push(d.to_vec())) {
+                return None;
+            }
             rest = after;
         }
         Some(found)

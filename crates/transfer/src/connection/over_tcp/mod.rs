@@ -14,7 +14,7 @@
 mod carry;
 mod socket;
 
-pub(crate) use carry::run;
+pub(crate) use carry::{Input, run};
 pub(crate) use socket::{Control, listen};
 
 use noq_proto::{EndpointConfig, TransportConfig};
