@@ -3,7 +3,7 @@
 use crate::random::{self, NoRandomness};
 use std::fmt;
 use std::str::FromStr;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// A secret shared by server and client, written as 32 characters of base 32.
 ///
@@ -33,8 +33,10 @@ impl Token {
     }
 
     /// The secret as text, for the user.
-    pub fn reveal(&self) -> String {
-        data_encoding::BASE32_NOPAD.encode(&self.0).to_lowercase()
+    pub fn reveal(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(data_encoding::BASE32_NOPAD.encode(&self.0));
+        text.make_ascii_lowercase();
+        text
     }
 
     /// The hash by which a server knows the token. The token's 160 random bits cannot be guessed,
@@ -67,10 +69,11 @@ impl FromStr for Token {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        data_encoding::BASE32_NOPAD
-            .decode(text.trim().to_uppercase().as_bytes())
-            .ok()
-            .and_then(|bytes| bytes.try_into().ok())
+        let text = Zeroizing::new(text.trim().to_ascii_uppercase());
+        let bytes = data_encoding::BASE32_NOPAD.decode(text.as_bytes()).ok();
+        bytes
+            .map(Zeroizing::new)
+            .and_then(|bytes| bytes.as_slice().try_into().ok())
             .map(Self)
             .ok_or_else(|| {
                 "a token is 32 letters and digits, as `whimbrel serve` shows it".to_owned()
@@ -125,7 +128,7 @@ mod tests {
         assert!(token.matches(&read));
         assert_eq!(token.reveal().len(), 32);
         assert!(!token.matches(&Token::random().expect("randomness")));
-        assert!(!format!("{token:?}").contains(&token.reveal()));
+        assert!(!format!("{token:?}").contains(token.reveal().as_str()));
         assert!("too-short".parse::<Token>().is_err());
     }
 
@@ -134,9 +137,9 @@ mod tests {
         let token = Token::random().expect("randomness");
         let hash = token.hash();
         assert_eq!(hash.to_string().parse(), Ok(hash));
-        assert!(!hash.to_string().contains(&token.reveal()));
+        assert!(!hash.to_string().contains(token.reveal().as_str()));
         assert_ne!(hash, Token::random().expect("randomness").hash());
-        for wrong in ["", "blake3:", "blake3:00", &token.reveal()] {
+        for wrong in ["", "blake3:", "blake3:00", token.reveal().as_str()] {
             assert!(wrong.parse::<TokenHash>().is_err(), "{wrong}");
         }
     }

@@ -47,6 +47,8 @@ pub use paths::PathSummary;
 pub use pipe::PipeClient;
 pub use probe::{PROBE_SAMPLING, ProbeReport, ProbeSample, ProbeStage, probe};
 pub use retry::Retry;
+#[cfg(test)]
+pub(crate) use session::ClientSession;
 pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use update::{Outcome, Progress, Update};
 pub use upload::{

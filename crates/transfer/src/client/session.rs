@@ -104,6 +104,23 @@ impl ClientSession {
         })
     }
 
+    /// A session on a connection between two ends of a test.
+    #[cfg(test)]
+    pub fn welcome(endpoint: Endpoint, connection: Connection) -> Self {
+        Self {
+            endpoint,
+            key_exchange: KeyExchange::of(&connection),
+            connection,
+            monitor: Monitor::default(),
+            transport: Transport::Quic,
+            path: None,
+            saved: None,
+            turns: Turns::default(),
+            queued: AtomicU32::new(0),
+            hello: Mutex::new(None),
+        }
+    }
+
     fn answer(&self) -> Option<oneshot::Receiver<Result<(), Error>>> {
         let mut hello = self.hello.lock().unwrap_or_else(PoisonError::into_inner);
         hello.take()

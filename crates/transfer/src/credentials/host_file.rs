@@ -6,6 +6,7 @@ use super::private_file::Access;
 use crate::error::Error;
 use std::path::PathBuf;
 use std::str::FromStr;
+use zeroize::Zeroizing;
 
 /// The file.
 #[derive(Debug, Clone)]
@@ -30,13 +31,8 @@ impl HostFile {
     /// is damaged.
     pub fn get<T: FromStr<Err = String>>(&self, host: &str) -> Result<Option<T>, Error> {
         let text = private_file::read(&self.path, self.access)?.unwrap_or_default();
-        let lines = (1..).zip(text.lines());
-        let values = lines.filter_map(|(number, line)| Some((number, entry(line)?)));
-        let Some((line, (_, value))) = values.filter(|(_, (name, _))| *name == host).last() else {
-            return Ok(None);
-        };
-        let damaged = |e| Error::Private(format!("{}:{line}: {e}", self.path.display()));
-        value.trim().parse().map(Some).map_err(damaged)
+        let damaged = |(line, e)| Error::Private(format!("{}:{line}: {e}", self.path.display()));
+        find(&text, host).map_err(damaged)
     }
 
     /// Sets the value for `host:port` and replaces an older one. Other processes may do so at the
@@ -61,10 +57,34 @@ impl HostFile {
         let old = private_file::read(&self.path, self.access)?.unwrap_or_default();
         let kept: Vec<&str> = old.lines().filter(keep).collect();
         let from = (kept.len() + 1).saturating_sub(most);
-        let mut text: String = kept[from..].iter().map(|l| format!("{l}\n")).collect();
-        text.push_str(&format!("{host} {value}\n"));
+        let size: usize = kept.iter().map(|line| line.len() + 1).sum();
+        let more = host.len() + value.len() + 2;
+        let mut text = Zeroizing::new(String::with_capacity(size + more));
+        for part in kept[from..].iter().flat_map(|line| [line, "\n"]) {
+            text.push_str(part);
+        }
+        for part in [host, " ", value, "\n"] {
+            text.push_str(part);
+        }
         private_file::replace(&self.path, text.as_bytes())
     }
+}
+
+/// The value for `host:port` in a file of this text; the last one if there are several.
+///
+/// # Errors
+/// If its line is damaged; which line, and how.
+pub(crate) fn find<T: FromStr<Err = String>>(
+    text: &str,
+    host: &str,
+) -> Result<Option<T>, (usize, String)> {
+    let lines = (1..).zip(text.lines());
+    let values = lines.filter_map(|(number, line)| Some((number, entry(line)?)));
+    let Some((line, (_, value))) = values.filter(|(_, (name, _))| *name == host).last() else {
+        return Ok(None);
+    };
+    let damaged = |e| (line, e);
+    value.trim().parse().map(Some).map_err(damaged)
 }
 
 fn entry(line: &str) -> Option<(&str, &str)> {

@@ -83,7 +83,8 @@ impl Identity {
             }
             if missing(TOKEN)? {
                 let token = Token::random()?.reveal();
-                private_file::replace(&path(TOKEN), format!("{token}\n").as_bytes())?;
+                let line = Zeroizing::new(format!("{}\n", *token));
+                private_file::replace(&path(TOKEN), line.as_bytes())?;
             }
         }
         let read = |name| {

@@ -56,11 +56,16 @@ mod tests {
         known.set("y:4440", &b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(a));
         known.set("x:4440", &b).expect("written");
-        assert_eq!(known.get("x:4440").expect("read"), Some(b));
+        assert_eq!(known.get("x:4440").expect("read"), Some(b.clone()));
         assert_eq!(
             fs::read_to_string(&path).expect("a file").lines().count(),
             2
         );
+        // Of several lines the last one counts.
+        let both = format!("x:4440 {b}\nx:4440 {c}\n", c = Fingerprint::of_key(b"c"));
+        fs::write(&path, both).expect("written");
+        let last = Pins::from(Fingerprint::of_key(b"c"));
+        assert_eq!(known.get("x:4440").expect("read"), Some(last));
         fs::write(&path, "# mine\nx:4440 nonsense\n").expect("written");
         let error = known.get("x:4440").expect_err("damaged").to_string();
         assert!(error.contains(":2:"), "{error}");

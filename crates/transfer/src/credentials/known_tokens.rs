@@ -46,7 +46,7 @@ impl KnownTokens {
     /// # Errors
     /// If the file cannot be written.
     pub fn set(&self, host: &str, token: &Token) -> Result<(), Error> {
-        self.0.set(host, &token.reveal())
+        self.0.set(host, token.reveal().as_str())
     }
 }
 

@@ -1,6 +1,6 @@
 //! How server and client prove who they are: keys, certificates, pinned servers and tokens.
 
-mod host_file;
+pub(crate) mod host_file;
 pub(crate) mod identity;
 pub(crate) mod known_hosts;
 pub(crate) mod known_paths;

@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// Maximum size of such a file, bytes.
 const MAX_SIZE: u64 = 16 << 20;
@@ -49,10 +50,11 @@ pub(crate) fn check_directory(directory: &Path) -> Result<(), Error> {
 }
 
 /// Reads a file that no other user may write, or read if it is secret. `None` if it does not exist.
+/// The text is overwritten when it is dropped.
 ///
 /// # Errors
 /// If it cannot be read, is no regular file or not text, or others have access.
-pub(crate) fn read(path: &Path, access: Access) -> Result<Option<String>, Error> {
+pub(crate) fn read(path: &Path, access: Access) -> Result<Option<Zeroizing<String>>, Error> {
     // Without O_NONBLOCK, a pipe would wait for a writer.
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -77,7 +79,9 @@ pub(crate) fn read(path: &Path, access: Access) -> Result<Option<String>, Error>
             path.display()
         )));
     }
-    let mut text = String::new();
+    // Large enough from the beginning: to grow would leave copies behind.
+    let size = usize::try_from(meta.len().min(MAX_SIZE)).unwrap_or(0);
+    let mut text = Zeroizing::new(String::with_capacity(size + 1));
     file.take(MAX_SIZE)
         .read_to_string(&mut text)
         .map_err(Error::file(path, "read"))?;
@@ -156,7 +160,7 @@ mod tests {
         replace(&path, b"one").expect("written");
         replace(&path, b"two").expect("written");
         let text = read(&path, Access::Secret).expect("read");
-        assert_eq!(text.as_deref(), Some("two"));
+        assert_eq!(text.as_ref().map(|text| text.as_str()), Some("two"));
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         for (mode, public) in [(0o640, true), (0o604, true), (0o620, false), (0o777, false)] {

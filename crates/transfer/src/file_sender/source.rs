@@ -459,6 +459,20 @@ mod tests {
         assert!(block_at(&stream, 4 * CHUNK).is_some());
     }
 
+    /// Its receiver says that it has more than was ever sent.
+    #[test]
+    fn a_receiver_that_lies_frees_no_block_that_was_not_read() {
+        let block = CHUNK as usize;
+        let stream = StreamSource::new(Box::new(std::io::Cursor::new(vec![1; 3 * block])));
+        block_at(&stream, 0).expect("a block");
+        stream.received(0..100 * CHUNK);
+        for index in 1..3 {
+            block_at(&stream, index * CHUNK).expect("a block");
+        }
+        stream.received(0..CHUNK);
+        assert_eq!(stream.lock().kept.len(), 2);
+    }
+
     #[test]
     fn a_stream_is_read_as_far_as_what_is_not_written_fits() {
         let blocks = KEPT / CHUNK;

@@ -11,6 +11,8 @@
 
 mod relay;
 mod stream;
+#[cfg(test)]
+mod stream_tests;
 
 pub use relay::Carried;
 pub(crate) use relay::{inward, outward, relay};

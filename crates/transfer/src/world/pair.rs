@@ -3,6 +3,7 @@
 use super::life::{PORT, SERVER};
 use super::network::{self, HOST, Host};
 use super::{slow, system};
+use crate::client::ClientSession;
 use crate::connection::{parameters, udp};
 use crate::credentials::identity::Identity;
 use crate::credentials::tls;
@@ -53,10 +54,16 @@ pub(super) fn play_over(link: LinkSpec, scene: impl AsyncFnOnce() + Send) {
 pub(crate) struct Pair {
     pub client: Connection,
     pub server: Connection,
-    _endpoints: [Endpoint; 2],
+    dialing: Endpoint,
+    _serving: Endpoint,
 }
 
 impl Pair {
+    /// The client's end as its code knows it, with the token already accepted.
+    pub fn session(&self) -> ClientSession {
+        ClientSession::welcome(self.dialing.clone(), self.client.clone())
+    }
+
     /// Plays a scene between two ends with a link of this rate, 10 ms and a long queue.
     pub fn play(bits_per_sec: u64, scene: impl AsyncFnOnce(Self) + Send) {
         Self::play_with_window(bits_per_sec, 64 << 20, scene);
@@ -101,7 +108,8 @@ impl Pair {
         Self {
             client,
             server,
-            _endpoints: [serving, dialing],
+            dialing,
+            _serving: serving,
         }
     }
 }

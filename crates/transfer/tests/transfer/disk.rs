@@ -4,12 +4,13 @@
 //! a separate mount namespace, and is skipped where that is not allowed.
 
 use crate::common::scratch_directory::file_names;
-use crate::common::{ScratchDirectory, Service, limits, upload};
+use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
-    Error, Event, GetOptions, Reason, RemotePath, TreeOptions, get, send_tree,
+    Error, Event, GetOptions, Reason, RemotePath, SendOptions, SendSource, TreeOptions, get,
+    send_tree,
 };
 
 const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
@@ -93,6 +94,7 @@ async fn child() {
     upload(service.options(&scratch.file("small", 1_000_000)))
         .await
         .expect("enough space");
+    stream_onto(&service, &disk).await;
     tree_onto(&service, &scratch).await;
     service.stop().await;
     let parts = file_names(&disk);
@@ -102,6 +104,29 @@ async fn child() {
     );
     std::fs::remove_dir_all(disk.join("tree")).ok();
     get_onto(&scratch, &disk).await;
+}
+
+/// The size of a stream is known at its end, so the disk fills up while it is written.
+async fn stream_onto(service: &Service, disk: &Path) {
+    let before = file_names(disk);
+    let content = std::io::Cursor::new(vec![7; 8_000_000]);
+    let sending = SendOptions {
+        name: Some("stream".to_owned()),
+        ..SendOptions::new(service.client(), SendSource::stream(content))
+    };
+    let error = upload(sending).await.expect_err("full");
+    let Error::Refused(refusal) = error else {
+        panic!("not refused: {error}")
+    };
+    assert_eq!(refusal.reason, Reason::DiskFull);
+    // The server answers before it has removed the file.
+    let removed = async {
+        while file_names(disk) != before {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    let removed = tokio::time::timeout(TEST_TIMEOUT, removed).await;
+    assert!(removed.is_ok(), "{:?}", file_names(disk));
 }
 
 /// A tree whose files fit one by one, but not together: what arrived of those that are given up

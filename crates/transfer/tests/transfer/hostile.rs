@@ -144,6 +144,16 @@ async fn another_version_and_too_many_transfers_are_refused() {
     let hello = Message::Hello { version: 99, token };
     let (_send, mut receive) = raw.send_message(&hello).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Version);
+    // Whoever has no token does not learn the version.
+    let raw = RawClient::stranger(service.address, noq::TransportConfig::default()).await;
+    let token = whimbrel_transfer::Token::random().expect("randomness");
+    let hello = Message::Hello { version: 99, token };
+    let (_send, mut receive) = raw.send_message(&hello).await;
+    assert_eq!(refused(&mut receive).await.reason, Reason::Token);
+    // A token is shown once.
+    let raw = RawClient::connect(&service).await;
+    let (_send, mut receive) = raw.hello(service.identity.token().clone()).await;
+    assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
     let raw = RawClient::connect(&service).await;
     let mut open = Vec::new();
     for name in ["a", "b"] {

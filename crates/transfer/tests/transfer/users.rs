@@ -390,3 +390,41 @@ async fn a_user_who_takes_all_places_leaves_some_to_others() {
     hoard.shutdown().await;
     service.stop().await;
 }
+
+/// Two users with one directory store the same path: neither waits for the other, nor continues
+/// what it sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_two_users_with_the_same_path_are_two_transfers() {
+    let scratch = ScratchDirectory::new();
+    let (first, second) = (token(), token());
+    let shared = |name: &str, token: &Token| User {
+        directory: PathBuf::from("shared"),
+        ..user(name, &[token], ALL, None)
+    };
+    let service = serve(&scratch, [shared("alice", &first), shared("bob", &second)]);
+    let options = |content: u8, token: &Token| {
+        let data = std::io::Cursor::new(vec![content; 2_000_000]);
+        let mut options = SendOptions {
+            name: Some("same".to_owned()),
+            ..SendOptions::new(service.client(), SendSource::stream(data))
+        };
+        options.client.token = token.clone();
+        options
+    };
+    let mut slowly = options(1, &first);
+    slowly.bandwidth = Some("4 Mbit/s".parse().expect("a rate"));
+    let begun = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&begun);
+    let progress = move |p: Progress| counted.store(p.bytes, Ordering::Relaxed);
+    let slow = tokio::spawn(whimbrel_transfer::send(slowly, progress, pending()));
+    while begun.load(Ordering::Relaxed) < 200_000 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    upload(options(2, &second)).await.expect("stored");
+    assert!(!slow.is_finished(), "it goes on");
+    let stored = || std::fs::read(service.directory.join("shared/same")).expect("stored");
+    assert!(stored() == vec![2; 2_000_000]);
+    slow.await.expect("no panic").expect("stored");
+    assert!(stored() == vec![1; 2_000_000]);
+    service.stop().await;
+}

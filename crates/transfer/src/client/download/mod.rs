@@ -9,5 +9,7 @@
 mod get;
 mod item;
 mod packs;
+#[cfg(test)]
+mod packs_tests;
 
 pub use get::{GetOptions, GetReport, get};

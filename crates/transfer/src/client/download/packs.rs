@@ -30,6 +30,7 @@ const READING: usize = 64;
 const WRITERS: usize = 4;
 
 /// What became of a file.
+#[derive(Debug)]
 pub(super) enum Outcome {
     /// It is here.
     Stored,

@@ -763,7 +763,7 @@ mod tests {
                 life.crash_machine().expect("crashed");
                 let path = life.directory().join("token");
                 let found = private_file::read(&path, Access::Secret).expect("read");
-                assert_eq!(found.as_deref(), Some(text));
+                assert_eq!(found.as_ref().map(|found| found.as_str()), Some(text));
             }
         });
     }

@@ -1,0 +1,79 @@
+//! Small files from a server that the test plays.
+
+use super::item::{Item, STALL};
+use super::packs::{Outcome, get_small};
+use crate::connection::framing::{self, Control};
+use crate::connection::parameters;
+use crate::connection::routes::Routes;
+use crate::file_sender::{Account, send_stream};
+use crate::path::RemotePath;
+use crate::scratch_directory::ScratchDirectory;
+use crate::storage::{Storage, StorageOptions};
+use crate::wire::{ChunkHeader, Finish, Kind, Message, Metadata, PackEntry, PackReader};
+use crate::world::pair::Pair;
+use bytes::{Bytes, BytesMut};
+use std::sync::Arc;
+
+/// The server says nothing of one file and is done.
+#[test]
+fn a_small_file_that_the_server_leaves_out_is_got_alone() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let storage = Storage::open(scratch.path(), StorageOptions::default());
+        let storage = storage.expect("opened");
+        let session = pair.session();
+        let items = ["a", "b"].map(|name| {
+            let path = RemotePath::new(name).expect("a path");
+            let metadata = Metadata::plain(Kind::File);
+            Item::new(path.clone(), path, 4, metadata, Vec::new())
+        });
+        let serving = async {
+            let (mut answers, mut requests) = pair.server.accept_bi().await.expect("asked");
+            let mut control = Control::new(&mut requests);
+            let request = control.next().await.expect("a request");
+            let Message::GetMany { transfer } = request else {
+                panic!("{request:?}")
+            };
+            control.next().await.expect("the paths");
+            let mut pack = BytesMut::new();
+            let entry = PackEntry {
+                path: b"a".to_vec(),
+                metadata: Metadata::plain(Kind::File),
+                content: Bytes::from_static(b"text"),
+            };
+            entry.encode(&mut pack);
+            let pack = PackReader::seal(pack);
+            let (offset, length) = (0, pack.len() as u32);
+            let header = ChunkHeader {
+                transfer,
+                offset,
+                length,
+            };
+            let account = Account::default();
+            let sent = send_stream(&pair.server, header, pack, 0, None, &account);
+            sent.await.expect("sent");
+            let (size, chunks) = (4, 1);
+            let hash = blake3::Hash::from_bytes([0; 32]);
+            let finish = Message::Finish(Finish { size, chunks, hash });
+            framing::write(&mut answers, &finish).await.expect("sent");
+            std::future::pending::<()>().await;
+        };
+        let routes = Routes::default();
+        parameters::admit(&session.connection);
+        let mut outcomes = Vec::new();
+        let items = (7..).zip(items).collect();
+        let counts = Arc::default();
+        let getting = get_small(&session, &routes, &storage, &counts, (items, None), {
+            |number, outcome| outcomes.push((number, outcome))
+        });
+        tokio::select! {
+            result = getting => result.expect("got"),
+            () = serving => unreachable!("it has no end"),
+            error = routes.accept(&session.connection, STALL) => panic!("{error}"),
+        }
+        assert!(
+            matches!(outcomes[..], [(7, Outcome::Stored), (8, Outcome::Alone)]),
+            "{outcomes:?}"
+        );
+    });
+}
