@@ -168,6 +168,22 @@ async fn get_onto(scratch: &ScratchDirectory, disk: &Path) {
     assert_eq!(refusal.reason, Reason::DiskFull);
     assert!(refusal.text.contains("the disk here"), "{}", refusal.text);
     assert_eq!(file_names(disk), before, "nothing is left");
+    // A version here makes the new one no cheaper: both are there until one replaces the other.
+    std::fs::write(disk.join("middle"), size(1_000_000)).expect("written");
+    std::fs::write(service.directory.join("middle"), size(1_500_000)).expect("written");
+    let path = Some(RemotePath::new("middle").expect("a path"));
+    let options = GetOptions {
+        overwrite: true,
+        ..GetOptions::new(service.client(), vec![path], disk.to_owned())
+    };
+    let report = get(options, |_| (), std::future::pending()).await;
+    let Some(Error::Here(refusal)) = report.error else {
+        panic!("not full: {report:?}")
+    };
+    assert!(refusal.text.starts_with("1.5 MB more"), "{}", refusal.text);
+    assert_eq!(report.received_bytes, 0);
+    std::fs::remove_file(disk.join("middle")).expect("here");
+    assert_eq!(file_names(disk), before, "nothing is left");
     // A file that cannot be stored does not end the connection of the others.
     std::fs::create_dir(disk.join("other")).expect("made");
     std::fs::write(disk.join("other/x"), "x").expect("written");

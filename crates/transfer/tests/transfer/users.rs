@@ -428,3 +428,30 @@ async fn files_of_two_users_with_the_same_path_are_two_transfers() {
     assert!(stored() == vec![1; 2_000_000]);
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_expires_ends_its_transfer() {
+    let scratch = ScratchDirectory::new();
+    let short = token();
+    let alice = user("alice", &[&short], ALL, None);
+    let service = serve(&scratch, [alice.clone()]);
+    let mut options = service.options(&scratch.file("a", 4_000_000));
+    options.client.token = short.clone();
+    options.bandwidth = Some("2 Mbit/s".parse().expect("a rate"));
+    let begun = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&begun);
+    let progress = move |p: Progress| counted.store(p.bytes, Ordering::Relaxed);
+    let sending = tokio::spawn(whimbrel_transfer::send(options, progress, pending()));
+    while begun.load(Ordering::Relaxed) < 50_000 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // From now on the token has an end, half a second away.
+    let mut ends = alice;
+    ends.tokens[0].expires = Some(std::time::SystemTime::now() + Duration::from_millis(500));
+    service.server.set_users(Users::new([ends]));
+    let ended = tokio::time::timeout(Duration::from_secs(8), sending).await;
+    let error = ended.expect("before all is sent").expect("no panic");
+    let error = error.expect_err("expired");
+    assert_eq!(reason(&error), Some(Reason::Token), "{error}");
+    service.stop().await;
+}
