@@ -8,7 +8,7 @@ VENV := target/venv
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
-.PHONY: examples site
+.PHONY: examples site test-unit
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
 .PHONY: soak bench-connections world attacks commands check-dependencies
@@ -142,6 +142,10 @@ dist: | cargo
 ## A static binary as an archive, and a Debian package, in target/package.
 package: | cargo
 	tools/package
+
+## The unit of that package under a booted systemd, in a container (needs root).
+test-unit:
+	tools/boot-unit
 
 ## Licences and sources of all that Whimbrel is built of (needs cargo-deny; deny.toml).
 check-dependencies: | cargo
