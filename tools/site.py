@@ -33,8 +33,9 @@ theme:
   highlightjs: false
   color_mode: auto
   navigation_depth: 2
-  nav_style: light
+  nav_style: dark
 extra_css: [site.css]
+extra_javascript: [sort.js]
 plugins: [search]
 markdown_extensions: [tables, fenced_code, toc, attr_list, sane_lists]
 validation: {{nav: {{omitted_files: ignore}}, links: {{anchors: warn, not_found: warn}}}}
@@ -45,6 +46,12 @@ STYLE = """table { display: block; overflow-x: auto; max-width: 100%; }
 img { max-width: 100%; height: auto; background: #fff; }
 code { overflow-wrap: anywhere; }
 pre code { overflow-wrap: normal; }
+td code { white-space: nowrap; }
+button.sort { all: unset; cursor: pointer; }
+button.sort:hover { text-decoration: underline; }
+button.sort:focus-visible { outline: 2px solid; outline-offset: 2px; }
+th[aria-sort=ascending] .sort::after { content: ' ↑'; }
+th[aria-sort=descending] .sort::after { content: ' ↓'; }
 """
 
 
@@ -156,6 +163,9 @@ def main():
         else:
             shutil.copyfile(source, pages / name)
     (pages / "site.css").write_text(STYLE)
+    # In a scope of its own: the theme has names, too.
+    script = (ROOT / "crates/report/assets/sort.js").read_text()
+    (pages / "sort.js").write_text("(() => {\n'use strict';\n" + script + "})();\n")
     config = work / "mkdocs.yml"
     config.write_text(CONFIG.format(pages=pages, out=out, nav=navigation(reports)))
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "--clean", "--strict", "-f", str(config)]

@@ -21,6 +21,7 @@ const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\n",
     include_str!("../assets/values.js"),
     include_str!("../assets/figure.js"),
+    include_str!("../assets/sort.js"),
     include_str!("../assets/page.js"),
     "})();\n"
 );

@@ -7,7 +7,7 @@ use whimbrel_browser_tests::Chromium;
 use whimbrel_report::figure::{
     Axis, BesideRow, Categories, Figure, Form, Heat, Panel, Plot, Series,
 };
-use whimbrel_report::page::{Fact, Report, Source};
+use whimbrel_report::page::{Column, Fact, Report, Source, Table};
 
 const DESK: (u32, u32) = (1280, 900);
 
@@ -399,6 +399,52 @@ async fn keys_reach_the_filter_and_a_figure_and_announce_its_values() {
     }
     let tip = chromium.tip().await;
     assert!(tip.contains("30 kB"), "{tip}");
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heading_sorts_its_table_both_ways_and_says_so() {
+    let mut report = report::report();
+    let column = |name: &str, number| Column {
+        name: name.to_owned(),
+        number,
+    };
+    let table = Table {
+        caption: "Scores".to_owned(),
+        columns: vec![column("algorithm", false), column("score", true)],
+        rows: [
+            ("reno", "0.5"),
+            ("bbr", "12"),
+            ("cubic", "−3"),
+            ("copa", "–"),
+        ]
+        .map(|(name, score)| vec![name.to_owned(), score.to_owned()])
+        .to_vec(),
+    };
+    report.sections[0].tables.push(table);
+    let (chromium, _file) = opened(&report).await;
+    const TABLE: &str = "[...document.querySelectorAll('table.data')].find((t) => t.caption.textContent === 'Scores')";
+    let order = async || -> String {
+        let names =
+            format!("[...{TABLE}.tBodies[0].rows].map((r) => r.cells[0].textContent).join(' ')");
+        chromium.value(&names).await
+    };
+    let press = async |column: usize| {
+        let button = format!("{TABLE}.tHead.rows[0].cells[{column}].querySelector('button')");
+        chromium
+            .run(&format!("{button}.focus(); {button}.click()"))
+            .await;
+        let states =
+            format!("[...{TABLE}.tHead.rows[0].cells].map((c) => c.ariaSort ?? 'none').join(' ')");
+        chromium.value::<String>(&states).await
+    };
+    assert_eq!(order().await, "reno bbr cubic copa");
+    assert_eq!(press(1).await, "none descending");
+    assert_eq!(order().await, "bbr reno cubic copa");
+    assert_eq!(press(1).await, "none ascending");
+    assert_eq!(order().await, "cubic reno bbr copa");
+    assert_eq!(press(0).await, "ascending none");
+    assert_eq!(order().await, "bbr copa cubic reno");
     done(chromium).await;
 }
 
