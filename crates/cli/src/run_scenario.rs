@@ -33,8 +33,9 @@ pub struct OutputArgs {
     pub threads: Option<NonZeroUsize>,
     /// Draw congestion window, rate, RTT and queue over time
     ///
-    /// Shows one flow of each controller, from the first seed, and its losses if they are few. If
-    /// several AATP flows share a destination node, shows their shares, too.
+    /// Shows one flow of each controller, from the first seed, and its losses if they are few. Each
+    /// setting of a sweep has a figure; of more than eight settings, eight have one. If several AATP
+    /// flows share a destination node, shows their shares, too.
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
     /// Add the spacing of acknowledgments to --plot

@@ -75,6 +75,24 @@ fn a_picture_does_not_change_the_results() {
 }
 
 #[test]
+fn a_picture_of_a_sweep_shows_each_of_its_values() {
+    let folder = folder();
+    let path = path_in(&folder, "a.svg");
+    let sweep = "compare --duration 1s --seeds 1 --controllers cubic,cerl --loss 0%,1%,2%";
+    stdout(&whimbrel(&format!("{sweep} --plot '{path}'")));
+    let svg = std::fs::read_to_string(&path).expect("a picture");
+    assert_contains(&svg, &["loss 0%<", "loss 1%<", "loss 2%<"]);
+    assert_eq!(svg.matches(">congestion window (kB)<").count(), 3);
+    // At most eight, the ends among them.
+    let many: Vec<String> = (1..=12).map(|n| format!("{n}%")).collect();
+    let sweep = sweep.replace("0%,1%,2%", &many.join(","));
+    stdout(&whimbrel(&format!("{sweep} --plot '{path}'")));
+    let svg = std::fs::read_to_string(&path).expect("a picture");
+    assert_contains(&svg, &["loss 1%<", "loss 12%<"]);
+    assert_eq!(svg.matches(">congestion window (kB)<").count(), 8);
+}
+
+#[test]
 fn the_table_names_the_path_and_has_the_best_first() {
     let flags = "compare --controllers cubic,bbr,cerl-plus-printed --rate 10Mbit/s --loss 2% \
                  --duration 5s --seeds 2";
