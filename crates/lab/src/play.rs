@@ -307,6 +307,9 @@ impl<'r> Pictures<'_, 'r> {
         let runs: Vec<&Run<'r>> = self.done.range(members).map(|(_, run)| run).collect();
         let mut figure = figures::over_time(&setting(runs), &Look::USUAL)?;
         figure.id = format!("time-{group}");
+        if group > 0 {
+            figure.title += &format!(", part {}", group + 1);
+        }
         Some(figure)
     }
 
