@@ -8,6 +8,7 @@ use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use whimbrel_study::words;
+use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
     Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Pins, Reason, ServerAddress,
     Token, default_state_dir,
@@ -19,9 +20,9 @@ const VARIABLE: &str = "WHIMBREL_TOKEN";
 /// Token and fingerprint of a server.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CredentialArgs {
-    /// The server's token; other users can see it in the list of processes [default:
-    /// WHIMBREL_TOKEN, --token-file, the one remembered for the server, or asked for on the
-    /// terminal]
+    /// The server's token, which is in the file `token` of the server's identity directory. Other
+    /// users of this machine can see this option [default: the environment variable WHIMBREL_TOKEN,
+    /// --token-file, the one remembered for the server, or asked for on the terminal]
     #[arg(long, help_heading = "Server")]
     token: Option<Token>,
     /// A file with the token, which only you can read
@@ -32,7 +33,8 @@ pub struct CredentialArgs {
         help_heading = "Server"
     )]
     token_file: Option<PathBuf>,
-    /// The fingerprint that `whimbrel serve` prints; remembered when the server has proved it
+    /// The fingerprint that `whimbrel serve` and, on the server, `whimbrel key show` print;
+    /// remembered when the server has proved it
     #[arg(long, help_heading = "Server")]
     fingerprint: Option<Fingerprint>,
     /// Directory with the known servers and their tokens [default: ~/.local/state/whimbrel]
@@ -54,6 +56,8 @@ pub struct Credentials {
     tokens: Option<KnownTokens>,
     source: Source,
     host: String,
+    /// What may be wrong with the place that the user wrote, if something fails.
+    note: Option<String>,
 }
 
 /// Where a token comes from.
@@ -68,6 +72,30 @@ enum Source {
 }
 
 impl CredentialArgs {
+    /// Finds the fingerprint and the token of the server of a place, as [`find`](Self::find) does.
+    ///
+    /// # Errors
+    /// As `find`; what may be wrong with the place is said on standard error before.
+    pub fn find_for(
+        &self,
+        place: &Location,
+        transport: &TransportArgs,
+    ) -> anyhow::Result<Credentials> {
+        let note = place.port_note();
+        let found = self.find(&place.server, transport);
+        match (found, &note) {
+            (Ok(credentials), _) => Ok(Credentials {
+                note,
+                ..credentials
+            }),
+            (Err(error), Some(note)) => {
+                writeln!(io::stderr(), "note: {note}").ok();
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
     /// Finds the fingerprint and the token. On a terminal the user confirms the fingerprint of an
     /// unknown server, and is then asked for a token if none is known: no secret is asked for
     /// before it is clear who gets it.
@@ -94,6 +122,7 @@ impl CredentialArgs {
             tokens: tokens.clone(),
             source,
             host: host.clone(),
+            note: None,
         };
         let pinned = match &known_hosts {
             Some(known) => known.get(&host)?,
@@ -129,11 +158,7 @@ impl CredentialArgs {
                 let text = "this machine's token is for another server: use --token-file";
                 Err(BadInput::new(text).into())
             }
-            None => Err(BadInput::new(format!(
-                "a token is required: use {VARIABLE}, --token-file FILE or --token TOKEN; \
-                 `whimbrel serve` shows the token"
-            ))
-            .into()),
+            None => Err(BadInput::new(no_token(expected.is_some())).into()),
         }
     }
 
@@ -178,7 +203,7 @@ impl Credentials {
         // That nothing reads standard error is no reason to hide the exit status.
         let mut out = io::stderr().lock();
         writeln!(out, "error: {}", words::plain(&error.to_string())).ok();
-        if let Some(hint) = self.hint(error) {
+        for hint in self.hint(error).iter().chain(&self.note) {
             writeln!(out, "{hint}").ok();
         }
     }
@@ -214,6 +239,19 @@ impl Credentials {
         };
         Some(text.to_owned())
     }
+}
+
+/// What to do without a token, and all at once if the server is not known either.
+fn no_token(known: bool) -> String {
+    let mut text = format!(
+        "a token is required: use {VARIABLE}, --token-file FILE or --token TOKEN. The server \
+         shows it on its terminal, and has it in the file `token` of its identity directory \
+         (~/.local/state/whimbrel; of the service, /var/lib/whimbrel/identity)"
+    );
+    if !known {
+        text += ". The first connection also needs --fingerprint, which the server prints";
+    }
+    text
 }
 
 /// Asks for the token on the terminal, without showing it. `None` without a terminal.

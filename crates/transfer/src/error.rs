@@ -21,7 +21,7 @@ pub enum Error {
     /// The server is not known, and no fingerprint was given.
     #[error(
         "the server {host} is not known. Its fingerprint is\n  {found}\nCompare it with the one \
-         that the server printed when it started."
+         that the server printed when it started, or prints with `whimbrel key show`."
     )]
     UnknownServer {
         /// The server as the user wrote it.

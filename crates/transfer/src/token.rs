@@ -76,7 +76,9 @@ impl FromStr for Token {
             .and_then(|bytes| bytes.as_slice().try_into().ok())
             .map(Self)
             .ok_or_else(|| {
-                "a token is 32 letters and digits, as `whimbrel serve` shows it".to_owned()
+                "a token is 32 letters and digits; the server has it in the file `token` of its \
+                 identity directory"
+                    .to_owned()
             })
     }
 }

@@ -34,7 +34,7 @@ pub fn confirm(
     writeln!(
         out,
         "The server {server} is not known. Its fingerprint is\n  {found}\nCompare it with the one \
-         that the server printed when it started."
+         that the server printed when it started, or prints with `whimbrel key show`."
     )?;
     let mut answers = BufReader::new(terminal).lines();
     loop {

@@ -1,5 +1,6 @@
 //! A place on a server as users write it: `HOST[:PORT][:PATH]`.
 
+use crate::defaults::DEFAULT_PORT;
 use crate::{RemotePath, ServerAddress};
 use std::str::FromStr;
 
@@ -12,6 +13,30 @@ pub struct Location {
     pub path: Option<RemotePath>,
     /// The path ended with a slash: it is a directory.
     pub is_directory: bool,
+}
+
+impl Location {
+    /// What to write for a port, if the path begins with what may be meant for one:
+    /// `example.org:99/a` is the path `99/a` at the usual port. None if a port was written.
+    pub fn port_note(&self) -> Option<String> {
+        if self.server.port != DEFAULT_PORT {
+            return None;
+        }
+        let path = self.path.as_ref()?.to_string();
+        let (port, below) = path.split_once('/').unwrap_or((&path, ""));
+        let port: u16 = port.parse().ok().filter(|port| *port > 0)?;
+        let host = self.server.host.clone();
+        let meant = ServerAddress { host, port };
+        let slash = if self.is_directory && !below.is_empty() {
+            "/"
+        } else {
+            ""
+        };
+        Some(format!(
+            "`{path}` is a path on the server at port {DEFAULT_PORT}; for port {port} write \
+             {meant}:{below}{slash}"
+        ))
+    }
 }
 
 impl FromStr for Location {
@@ -96,6 +121,21 @@ mod tests {
             port.contains("not a port") && port.contains("example.org:./99999"),
             "{port}"
         );
+        for (text, expected) in [
+            ("example.org:4477/a/b", Some("example.org:4477:a/b")),
+            ("[::1]:4477/a/", Some("[::1]:4477:a/")),
+            ("example.org:4477/", Some("example.org:4477:")),
+            ("example.org:99999/a", None),
+            ("example.org:a/4477", None),
+            ("example.org:4477:a", None),
+            ("example.org:99:4477/a", None),
+        ] {
+            let place: Location = text.parse().expect(text);
+            let note = place.port_note();
+            assert_eq!(note.is_some(), expected.is_some(), "{text}: {note:?}");
+            let end = format!("write {}", expected.unwrap_or_default());
+            assert!(note.is_none_or(|note| note.ends_with(&end)), "{text}");
+        }
         let address = error("::1:4455:x");
         assert!(
             address.contains("::1:4455:x") && address.contains("brackets"),
