@@ -99,7 +99,8 @@ const STDIN: &str = "-";
                          bytes (of UDP datagrams sent), bits_per_second,
                          retransmits, rtt, state}]
 With directories or several files: files, bytes, sent_files, unchanged_files,
-  sent_bytes, resumed_bytes, retries, seconds, goodput_bps, path (as above),
+  stored_bytes (of the files that the server has now), sent_bytes, resumed_bytes,
+  retries, seconds, goodput_bps, path (as above),
   outcome (\"stored\" if all files are), removed (with --delete), skipped and
   failures [[path, why]], would_send and would_remove with --dry-run, error
   after a failure
@@ -273,7 +274,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let place = place(&host)?;
     let sources: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
-    let credentials = args.credentials.find(&place.server, &args.transport)?;
+    let credentials = args.credentials.find_for(&place, &args.transport)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     if is_tree(&args, &sources) {
         let tree = tree_options(args, sources, place, &credentials)?;

@@ -299,7 +299,13 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 false => event.line(),
             };
             shown.print(&line, |line| output.print(line));
-            if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
+            let stores = match &event {
+                Event::Stored { .. } => true,
+                // That of a dry run has none.
+                Event::StoredTree { files, .. } => *files > 0,
+                _ => false,
+            };
+            if stores && once {
                 notified.notify_one();
             }
         };

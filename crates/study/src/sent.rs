@@ -223,7 +223,7 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
     let (stored, bytes) = (
         files(report.sent_files + report.unchanged_files),
-        Bytes::new(report.bytes),
+        Bytes::new(report.stored_bytes),
     );
     let mut text = format!("stored {stored}: {bytes} in {took}, {rate}\n");
     if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
@@ -272,11 +272,11 @@ pub fn got_text(report: &GetReport, dry_run: bool) -> String {
         return format!("{paths}{removals}would get {some} of {all}: {bytes}\n");
     }
     let (bytes, took) = (
-        Bytes::new(report.bytes),
+        Bytes::new(report.stored_bytes),
         Duration::from_secs_f64(report.seconds),
     );
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
-    let got = files(report.files.saturating_sub(report.failures.len() as u64));
+    let got = files(report.stored_files);
     let resumed = match Bytes::new(report.resumed_bytes) {
         Bytes::ZERO => String::new(),
         resumed => format!("{resumed} were here already\n"),

@@ -62,6 +62,8 @@ impl TreeJob {
         if self.options.dry_run {
             let shown = |n: &usize| printable(self.items[*n].local.as_os_str().as_bytes());
             self.would_send = files.iter().map(shown).collect();
+            // The server takes a request without an end for a transfer that failed.
+            self.finish(0, &mut send, &mut control).await?;
             return self.mirror(session).await;
         }
         let small = self.open_items(|item| match item.metadata.kind {
@@ -87,15 +89,26 @@ impl TreeJob {
             &mut packs,
         )
         .await?;
+        self.finish(packs, &mut send, &mut control).await?;
+        self.mirror(session).await
+    }
+
+    /// Ends the request, of which so many packs were sent, and waits until they are stored.
+    async fn finish(
+        &self,
+        packs: u64,
+        send: &mut SendStream,
+        control: &mut Control<'_>,
+    ) -> Result<(), Error> {
         let finish = Finish {
             size: self.bytes,
             chunks: packs,
             hash: blake3::Hash::from_bytes([0; 32]),
         };
-        framing::write(&mut send, &Message::Finish(finish)).await?;
+        framing::write(send, &Message::Finish(finish)).await?;
         send.finish().ok();
         match control.next().await? {
-            Message::Stored { .. } => self.mirror(session).await,
+            Message::Stored { .. } => Ok(()),
             other => Err(framing::unexpected(other)),
         }
     }

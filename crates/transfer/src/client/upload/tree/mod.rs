@@ -99,6 +99,8 @@ pub struct TreeReport {
     pub sent_files: u64,
     /// Files that the server had already.
     pub unchanged_files: u64,
+    /// Bytes of the files that are on the server's disk now.
+    pub stored_bytes: u64,
     /// Bytes of file data sent, repeated ones included; with `dry_run`: that would be sent.
     pub sent_bytes: u64,
     /// Bytes that the server had already.
@@ -205,6 +207,7 @@ impl TreeReport {
             bytes: 0,
             sent_files: 0,
             unchanged_files: 0,
+            stored_bytes: 0,
             sent_bytes: 0,
             resumed_bytes: 0,
             retries: 0,
@@ -337,6 +340,10 @@ impl TreeJob {
                 .filter(|n| is_file(n) && self.states[*n] == state)
                 .count() as u64
         };
+        let is_stored = |state: &State| matches!(state, State::Stored | State::Unchanged);
+        let states = self.items.iter().zip(&self.states);
+        let stored = states.filter(|(_, state)| is_stored(state));
+        let stored_bytes = stored.map(|(item, _)| item.size).sum();
         let resumed: u64 = self
             .large
             .values()
@@ -357,6 +364,7 @@ impl TreeJob {
                 false => count(State::Stored),
             },
             unchanged_files: count(State::Unchanged),
+            stored_bytes,
             sent_bytes,
             resumed_bytes,
             retries,
@@ -364,7 +372,7 @@ impl TreeJob {
             key_exchange: None,
             seconds,
             goodput_bps: goodput(
-                self.bytes,
+                stored_bytes,
                 resumed_bytes,
                 sent_bytes,
                 whimbrel_units::Duration::from_secs_f64(seconds),
