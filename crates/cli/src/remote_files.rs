@@ -16,7 +16,7 @@ use whimbrel_study::sent::got_text;
 use whimbrel_transfer::service::{Location, entry_json, entry_line};
 use whimbrel_transfer::{
     ClientOptions, Code, DeleteOptions, Error, Filter, GetOptions, ListOptions, RemoveOptions,
-    Retry, ServerAddress, get, list, printable, remove,
+    Retry, Wanted, get, list, printable, remove,
 };
 use whimbrel_units::{Duration, Rate};
 
@@ -27,7 +27,8 @@ use whimbrel_units::{Duration, Rate};
 /// The server's `--controller` rules what it sends.
 #[derive(clap::Args)]
 #[command(after_help = "\
---json prints one object: files, bytes, received_bytes, resumed_bytes (here already), retries,
+--json prints one object: files, bytes, stored_files and stored_bytes (of these, what is here),
+received_bytes, resumed_bytes (here already), retries,
 transport (\"quic\", or \"tls\" where UDP is blocked),
 key_exchange (\"X25519MLKEM768\", or with an older server \"X25519\"),
 seconds, goodput_bps, outcome (\"stored\" if all files are here), removed (with --delete),
@@ -36,13 +37,19 @@ Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the ser
 server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
-  whimbrel get example.org:photos/2025 .
+  whimbrel get example.org:photos/2025 .            # makes 2025 here
+  whimbrel get example.org:photos/2025/ pictures    # its content, into pictures
+  whimbrel get example.org:a.iso b.iso              # under another name
   whimbrel get example.org: backup                  # all
   whimbrel get example.org:a.iso example.org:b.iso /tmp
   whimbrel get apple-river-stone                    # what `whimbrel send FILE` shows")]
 pub struct GetArgs {
     /// What to get: `HOST[:PORT]:PATH`, or `HOST:` for all, from one server, or the three words of a
     /// sender; and, at the end, the directory for it [default: the current one]
+    ///
+    /// A directory arrives with its name; with a slash at its end, only its content does. The
+    /// directory for it is created in one that exists. One file gets this name instead if there is
+    /// no such directory, and no slash at its end.
     #[arg(value_name = "HOST:PATH", required = true)]
     places: Vec<String>,
     /// Replace files here that are different
@@ -128,8 +135,9 @@ struct ClientArgs {
 }
 
 impl ClientArgs {
-    fn options(&self, server: ServerAddress) -> anyhow::Result<(ClientOptions, Credentials)> {
-        let credentials = self.credentials.find(&server, &self.transport)?;
+    fn options(&self, place: &Location) -> anyhow::Result<(ClientOptions, Credentials)> {
+        let server = place.server.clone();
+        let credentials = self.credentials.find_for(place, &self.transport)?;
         let controller: Spec = whimbrel_transfer::default_controller();
         let token = credentials.token.clone();
         let mut options = ClientOptions::new(server, token, controller);
@@ -174,6 +182,12 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
             _ => return Err(BadInput::new("write THREE-WORDS and one directory").into()),
         };
         let how = (args.json, args.show);
+        let chosen = !args.include.is_empty() || !args.exclude.is_empty();
+        if chosen || args.delete || args.dry_run || args.bwlimit.is_some() {
+            let text = "--include, --exclude, --delete, --dry-run and --bwlimit are for HOST:PATH; \
+                        the sender may choose";
+            return Err(BadInput::new(text).into());
+        }
         return crate::code::get(code, directory, args.overwrite, args.meet, how);
     }
     args.meet.refuse()?;
@@ -195,18 +209,22 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
             );
             return Err(BadInput::new(text).into());
         }
-        places.push((place.server, place.path));
+        places.push(place);
     }
-    let server = places[0].0.clone();
-    if places.iter().any(|(other, _)| *other != server) {
+    let first = &places[0];
+    if places.iter().any(|other| other.server != first.server) {
         return Err(BadInput::new("one command gets files from one server").into());
     }
-    let (mut client, credentials) = args.client.options(server)?;
+    let (mut client, credentials) = args.client.options(first)?;
     client.retry = client.retry.or(Some(Retry {
         limit: Some(Duration::from_secs(24 * 3600)),
         from_start: false,
     }));
-    let paths = places.into_iter().map(|(_, path)| path).collect();
+    let wanted = |place: Location| Wanted {
+        path: place.path,
+        content: place.is_directory,
+    };
+    let paths = places.into_iter().map(wanted).collect();
     let directory = directory.unwrap_or_else(|| PathBuf::from("."));
     let options = GetOptions {
         overwrite: args.overwrite,
@@ -256,7 +274,7 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
 
 /// `whimbrel ls`.
 pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
-    let (client, credentials) = args.client.options(args.place.server.clone())?;
+    let (client, credentials) = args.client.options(&args.place)?;
     let options = ListOptions {
         client,
         path: args.place.path.clone(),
@@ -287,7 +305,7 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
     let Some(path) = args.place.path.clone() else {
         return Err(BadInput::new("write HOST:PATH; the directory itself stays").into());
     };
-    let (client, credentials) = args.client.options(args.place.server.clone())?;
+    let (client, credentials) = args.client.options(&args.place)?;
     let options = RemoveOptions {
         client,
         path: path.clone(),

@@ -53,8 +53,8 @@ pub use client::{
     IntervalSample, ListOptions, Listing, MeasureOptions, MeasureReport, Measurement, Outcome,
     PROBE_SAMPLING, PathSummary, PathUse, PipeClient, ProbeReport, ProbeSample, ProbeStage,
     Progress, RemoveOptions, Report, Retry, SendOptions, SendSource, ServerAddress, StreamReader,
-    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via, fingerprint_of, get,
-    list, measure, probe, remove, send, send_tree, transfer,
+    Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via, Wanted,
+    fingerprint_of, get, list, measure, probe, remove, send, send_tree, transfer,
 };
 pub use code::{Code, FetchOptions, Fetched, OfferOptions, fetch, offer};
 pub use connection::key_exchange::KeyExchange;

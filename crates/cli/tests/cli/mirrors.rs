@@ -191,3 +191,63 @@ fn get_keeps_to_a_rate_and_to_a_choice() {
     assert!(took > Duration::from_millis(600), "{took:?}");
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
+
+#[test]
+fn get_puts_files_where_rsync_and_scp_would() {
+    let folder = folder();
+    let path = folder.path();
+    write(path, &["in/d/a", "in/d/sub/b"]);
+    let server = Server::start(path, SERVE);
+    let get = |what: &str, to: &str| {
+        let get = format!("get {}:{what} {to} --identity id", server.address);
+        whimbrel_in(path, &get)
+    };
+    for (what, to, found) in [
+        ("d", "with", "with/d/ with/d/a with/d/sub/ with/d/sub/b"),
+        ("d/", "content", "content/a content/sub/ content/sub/b"),
+        ("d/a", "renamed", "renamed"),
+        ("d/a", "kept/", "kept/a"),
+    ] {
+        stdout(&get(what, to));
+        let all = tree(path);
+        assert!(all.contains(found), "{what} {to}: {all}");
+    }
+    let lost = fails(&get("d/", "no/such"), 1);
+    assert_contains(
+        &lost,
+        &["no: cannot find this directory", "only the last directory"],
+    );
+    let taken = fails(&get("d/", "renamed"), 1);
+    assert_contains(&taken, &["renamed: cannot store files in this directory"]);
+    let file = fails(&get("d/a/", "x"), 1);
+    assert_contains(&file, &["`d/a` is a file", "leave out the slash"]);
+}
+
+#[test]
+fn a_port_written_as_a_path_and_a_missing_token_get_a_way_out() {
+    let folder = folder();
+    let path = folder.path();
+    write(path, &["in/a", "f"]);
+    let server = Server::start(path, SERVE);
+    // Nothing listens at this address.
+    let note = "for port 4477 write 127.0.0.9:4477:a";
+    for command in ["get", "ls", "rm", "send f"] {
+        let place = format!("{command} 127.0.0.9:4477/a --identity id");
+        let output = whimbrel_in(path, &place);
+        assert_contains(&fails(&output, 1), &["cannot connect", note]);
+    }
+    let output = whimbrel_in(path, &format!("send f {} --identity new", server.address));
+    let error = fails(&output, 2);
+    assert_contains(
+        &error,
+        &[
+            "a token is required",
+            "WHIMBREL_TOKEN",
+            "the file `token`",
+            "--fingerprint",
+        ],
+    );
+    let known = format!("ls {} --identity new --token-file id/token", server.address);
+    let output = whimbrel_in(path, &known);
+    assert_contains(&fails(&output, 4), &["is not known", "whimbrel key show"]);
+}

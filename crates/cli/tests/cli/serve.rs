@@ -216,14 +216,14 @@ fn mistakes_are_explained() {
             "`::1:4455:x`: write HOST:PATH",
         ),
         (
-            format!("get {missing} nowhere"),
+            format!("get {missing} nowhere/x"),
             1,
-            "nowhere: cannot store files in this directory, which",
+            "nowhere: cannot find this directory",
         ),
         (
-            format!("get {missing} one"),
+            format!("get {missing}/ one"),
             1,
-            "one: cannot store files in this directory, which must",
+            "one: cannot store files in this directory",
         ),
     ];
     for (args, status, says) in cases {

@@ -37,7 +37,7 @@ mod upload;
 pub use acquaintance::fingerprint_of;
 pub(crate) use connect::{Connected, Dial};
 pub use connect::{ServerAddress, Via};
-pub use download::{GetOptions, GetReport, get};
+pub use download::{GetOptions, GetReport, Wanted, get};
 pub use filter::Filter;
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
 pub use measure::{Direction, MeasureOptions, MeasureReport, measure};

@@ -8,6 +8,7 @@ use crate::credentials::identity::Identity;
 use crate::error::Error;
 use crate::server::users::Users;
 use crate::server::{Event, ServeOptions, Server};
+use crate::storage::{Storage, StorageOptions};
 use std::future::pending;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ const NEAR: Duration = Duration::from_secs(3);
 pub struct FetchOptions {
     /// The sender's words.
     pub code: Code,
-    /// Where the files go.
+    /// Where the files go; it is created in a directory that exists.
     pub directory: PathBuf,
     /// Replace files that are different.
     pub overwrite: bool,
@@ -58,6 +59,9 @@ pub async fn fetch(
     mut on_note: impl FnMut(String),
     stop: impl Future<Output = ()>,
 ) -> Result<Fetched, Error> {
+    if options.directory.symlink_metadata().is_err() {
+        Storage::create(&options.directory, StorageOptions::default())?;
+    }
     let server = bind(&options)?;
     let port = server.local_addr()?.port();
     let announced = options.lan.then(|| lan::announce(&options.code, port));

@@ -94,6 +94,14 @@ pub(crate) struct Storage {
     umask: u16,
 }
 
+/// The directory in which a path is, as the system takes it.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above,
+        _ => Path::new("."),
+    }
+}
+
 impl Storage {
     /// Opens `path` and removes incomplete files that are too old.
     pub fn open(path: &Path, options: StorageOptions) -> Result<Self, Error> {
@@ -109,7 +117,7 @@ impl Storage {
                 path,
                 match options.side {
                     Side::Server => "use this as the directory for uploads",
-                    Side::Client => "store files in this directory, which must exist",
+                    Side::Client => "store files in this directory",
                 },
             ))?;
         let storage = Self {
@@ -120,6 +128,19 @@ impl Storage {
         };
         storage.remove_leftovers(SystemTime::now())?;
         Ok(storage)
+    }
+
+    /// Creates the directory `path` in one that exists, and opens it.
+    pub fn create(path: &Path, options: StorageOptions) -> Result<Self, Error> {
+        let created = || {
+            let name = path.file_name().ok_or(Errno::INVAL)?;
+            let above = File::open(directory_of(path))?;
+            mkdirat(&above, name, Mode::from_raw_mode(0o777))?;
+            // What is stored in it is only as sure as its name.
+            system::fsync(&above).map_err(std::io::Error::from)
+        };
+        created().map_err(Error::file(path, "create this directory"))?;
+        Self::open(path, options)
     }
 
     /// Checks that files can be created in this directory below it, or the directory itself, if it

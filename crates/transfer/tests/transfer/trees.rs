@@ -1,7 +1,7 @@
 //! Directories and many files, in both directions.
 
 use crate::common::scratch_directory::file_names;
-use crate::common::trees::{everything, fetched, may_read, sent};
+use crate::common::trees::{everything, fetched, got, may_read, sent, to_get};
 use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, list, remove, visible};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use whimbrel_transfer::{
-    Error, Filter, Outcome, Reason, RemotePath, Retry, TreeOptions, Update, send_tree,
+    DeleteOptions, Error, Event, Filter, GetOptions, GetReport, Outcome, Reason, RemotePath, Retry,
+    TreeOptions, Update, send_tree,
 };
 use whimbrel_units::{Duration as Span, Rate};
 
@@ -373,6 +374,130 @@ async fn a_tree_comes_back_as_it_was() {
             .len(),
         3_000_001
     );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slash_and_a_missing_directory_mean_what_they_do_to_rsync() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let top = make_tree(&scratch);
+    sent(everything(&service, &[&top])).await;
+    let stored = service.directory.join("tree");
+    let new = |name: &str| scratch.path().join(name);
+    let all_here = |report: &GetReport| {
+        assert_eq!(report.outcome, Outcome::Stored, "{report:?}");
+        assert_eq!(
+            (report.stored_files, report.stored_bytes),
+            (report.files, report.bytes)
+        );
+    };
+    // The directory with its name, or its content; the destination is made.
+    all_here(&fetched(&service, &["tree"], &new("with"), false).await);
+    assert_eq!(content(&new("with/tree")), content(&stored));
+    all_here(&fetched(&service, &["tree/a/"], &new("content"), false).await);
+    assert_eq!(content(&new("content")), content(&stored.join("a")));
+    // A second time it exists, and the same command changes nothing.
+    let again = fetched(&service, &["tree/a/"], &new("content"), false).await;
+    all_here(&again);
+    assert_eq!(again.received_bytes, 0);
+    // One file gets another name; with a slash, or in a directory that exists, it keeps its own.
+    all_here(&fetched(&service, &["tree/a/large"], &new("copy"), false).await);
+    assert_eq!(fs::metadata(new("copy")).expect("there").len(), 3_000_001);
+    all_here(&fetched(&service, &["tree/a/large"], &new("into/"), false).await);
+    all_here(&fetched(&service, &["tree/a/large"], &new("with"), false).await);
+    assert!(new("into/large").is_file() && new("with/large").is_file());
+    // A name that exists is replaced only on demand.
+    fs::write(new("copy"), "another").expect("written");
+    let kept = fetched(&service, &["tree/a/large"], &new("copy"), false).await;
+    assert_eq!(
+        (kept.stored_files, kept.stored_bytes, kept.files),
+        (0, 0, 1)
+    );
+    assert_eq!(fs::read(new("copy")).expect("there"), b"another");
+    all_here(&fetched(&service, &["tree/a/large"], &new("copy"), true).await);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_destination_that_cannot_be_is_refused_and_a_dry_run_makes_none() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let top = make_tree(&scratch);
+    sent(everything(&service, &[&top])).await;
+    let new = |name: &str| scratch.path().join(name);
+    fs::write(new("file"), "text").expect("written");
+    for (path, to, part) in [
+        ("tree", "missing/x", "missing: cannot find this directory"),
+        (
+            "tree/",
+            "file",
+            "file: cannot store files in this directory",
+        ),
+        ("tree", "file", "file: cannot store files in this directory"),
+        (
+            "tree/a/large",
+            "file/",
+            "file: cannot store files in this directory",
+        ),
+        ("tree/a/large/", "x", "leave out the slash"),
+    ] {
+        let report = fetched(&service, &[path], &new(to), false).await;
+        let error = report.error.map_or(String::new(), |e| e.to_string());
+        assert!(error.contains(part), "{path} to {to}: {error}");
+    }
+    assert!(!new("missing").exists() && !new("x").exists());
+    assert_eq!(fs::read(new("file")).expect("there"), b"text");
+    // Nothing is made, and all is named under its new place.
+    let options = GetOptions {
+        dry_run: true,
+        delete: Some(DeleteOptions::default()),
+        ..to_get(&service, &["tree/a/"], &new("dry"))
+    };
+    let report = got(options).await;
+    assert!(report.error.is_none() && report.removed == 0, "{report:?}");
+    assert!(report.would_get.contains(&"large".to_owned()), "{report:?}");
+    assert!(!new("dry").exists());
+    // What the server calls `.bashrc` does not get to the top.
+    fs::create_dir(service.directory.join("home")).expect("made");
+    fs::write(service.directory.join("home/.bashrc"), "run").expect("written");
+    let report = fetched(&service, &["home/"], &new("home"), false).await;
+    assert_eq!(report.stored_files, 0);
+    assert!(report.failures[0].1.contains("hidden files"), "{report:?}");
+    let whole = fetched(&service, &["home"], &new("home"), false).await;
+    assert_eq!(whole.outcome, Outcome::Stored, "{whole:?}");
+    assert!(new("home/home/.bashrc").is_file());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_files_are_not_counted_as_stored_and_a_dry_run_is_no_failure() {
+    let scratch = ScratchDirectory::new();
+    let mut service = Service::start(&scratch);
+    let top = scratch.subdirectory("tree");
+    fs::write(top.join("large"), vec![1; 1_000_000]).expect("written");
+    fs::write(top.join("small"), vec![2; 1000]).expect("written");
+    let first = sent(everything(&service, &[&top])).await;
+    assert_eq!((first.stored_bytes, first.sent_files), (1_001_000, 2));
+    // The server replaces nothing.
+    fs::write(top.join("large"), vec![3; 1_000_001]).expect("written");
+    fs::write(top.join("new"), vec![4; 30]).expect("written");
+    let dry = TreeOptions {
+        dry_run: true,
+        ..everything(&service, &[&top])
+    };
+    let dry = sent(dry).await;
+    assert!(dry.error.is_none() && dry.would_send.len() == 2, "{dry:?}");
+    let second = sent(everything(&service, &[&top])).await;
+    assert_eq!(second.outcome, Outcome::NotStored);
+    assert_eq!((second.stored_bytes, second.bytes), (1030, 1_001_031));
+    let mut failed = Vec::new();
+    while let Ok(event) = service.events.try_recv() {
+        if matches!(event, Event::Failed { .. }) {
+            failed.push(event.line());
+        }
+    }
+    assert_eq!(failed.len(), 1, "that of `large` alone: {failed:?}");
     service.stop().await;
 }
 

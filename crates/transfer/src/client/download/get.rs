@@ -5,6 +5,7 @@
 
 use super::item::{Counts, Item, STALL};
 use super::packs::{Outcome as Got, get_small};
+use super::place::{Destination, Wanted};
 use crate::blocking::blocking;
 use crate::cancel::Cancel;
 use crate::client::attempts::{Attempts, Task};
@@ -51,9 +52,10 @@ const OWNER: &str = "get";
 pub struct GetOptions {
     /// The server.
     pub client: ClientOptions,
-    /// Files and directories on the server; `None` is all that is in the user's own directory.
-    pub paths: Vec<Option<RemotePath>>,
-    /// Where they go.
+    /// Files and directories on the server.
+    pub paths: Vec<Wanted>,
+    /// Where they go: into this directory, which is created in one that exists. One file alone gets
+    /// this name if there is no such directory, and the path does not end with a slash.
     pub directory: PathBuf,
     /// Replace files that are different.
     pub overwrite: bool,
@@ -69,10 +71,10 @@ pub struct GetOptions {
 
 impl GetOptions {
     /// Options with the defaults: files that are different stay.
-    pub fn new(client: ClientOptions, paths: Vec<Option<RemotePath>>, directory: PathBuf) -> Self {
+    pub fn new(client: ClientOptions, paths: Vec<impl Into<Wanted>>, directory: PathBuf) -> Self {
         Self {
             client,
-            paths,
+            paths: paths.into_iter().map(Into::into).collect(),
             directory,
             overwrite: false,
             filter: Filter::default(),
@@ -90,6 +92,10 @@ pub struct GetReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Of these files, those that are here.
+    pub stored_files: u64,
+    /// Their bytes.
+    pub stored_bytes: u64,
     /// Bytes of file data received.
     pub received_bytes: u64,
     /// Bytes that were there already, by size and time or verified by hash.
@@ -127,7 +133,9 @@ pub struct GetReport {
 /// All files, over all attempts.
 struct Get {
     options: GetOptions,
-    storage: Storage,
+    destination: Destination,
+    /// None before the server was asked, and in a dry run whose directory does not exist.
+    storage: Option<Storage>,
     items: Option<Vec<Item>>,
     /// The directories that were requested, by their path here; `None` for all of it.
     roots: Vec<Option<RemotePath>>,
@@ -146,16 +154,13 @@ pub async fn get(
     mut on_update: impl FnMut(Update),
     stop: impl Future<Output = ()>,
 ) -> GetReport {
-    let storage_options = StorageOptions {
-        overwrite: options.overwrite,
-        ..StorageOptions::default()
-    };
     let counts = Arc::<Counts>::default();
     let shown = Arc::clone(&counts);
-    let mut task = match Storage::open(&options.directory, storage_options) {
-        Ok(storage) => Get {
+    let mut task = match Destination::new(&options.directory, &options.paths) {
+        Ok(destination) => Get {
             options: options.clone(),
-            storage,
+            destination,
+            storage: None,
             items: None,
             roots: Vec::new(),
             failures: Vec::new(),
@@ -213,13 +218,17 @@ fn report(
     seconds: f64,
     error: Option<Error>,
 ) -> GetReport {
-    let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
+    let files = || items.iter().filter(|item| item.metadata.kind == Kind::File);
+    let stored = || files().filter(|item| item.done && !item.failed);
     let bytes = counts.size.load(Ordering::Relaxed);
+    let stored_bytes = stored().map(|item| item.size).sum();
     let received_bytes = counts.received.load(Ordering::Relaxed);
     let resumed_bytes = counts.resumed.load(Ordering::Relaxed);
     GetReport {
-        files: files.count() as u64,
+        files: files().count() as u64,
         bytes,
+        stored_files: stored().count() as u64,
+        stored_bytes,
         received_bytes,
         resumed_bytes,
         retries,
@@ -228,7 +237,7 @@ fn report(
         paths: Vec::new(),
         seconds,
         goodput_bps: goodput(
-            bytes,
+            stored_bytes,
             resumed_bytes,
             received_bytes,
             whimbrel_units::Duration::from_secs_f64(seconds),
@@ -257,7 +266,12 @@ impl Task for Get {
         let routes = Routes::default();
         tokio::select! {
             error = routes.accept(connection, STALL) => Err(error),
-            result = self.all(session, &routes) => result,
+            result = self.all(session, &routes) => {
+                if result.is_ok() {
+                    self.counts.ended().await;
+                }
+                result
+            }
         }
     }
 }
@@ -280,86 +294,103 @@ impl Get {
         self.mirror().await
     }
 
-    /// Asks the server what is at the paths.
+    /// Asks the server what is at the paths, and opens the directory for it.
     async fn find(&mut self, session: &ClientSession) -> Result<Vec<Item>, Error> {
-        let mut items = Vec::new();
         // An attempt that did not come to the end may have found some.
         self.failures.clear();
         self.roots.clear();
-        for path in self.options.paths.clone() {
-            let Listing {
-                entries: found,
-                unread,
-            } = entries(session, path.as_ref(), true).await?;
-            for left_out in unread {
-                let below = printable(&left_out.path);
-                let name = match &path {
-                    Some(path) => format!("{path}/{below}"),
-                    None => below,
-                };
-                self.failures.push((name, left_out.refusal.text));
-            }
-            let is_file = matches!(&found[..], [entry] if entry.path.is_empty());
-            let place = match path {
-                Some(path) => {
-                    let top = RemotePath::new(path.file_name().as_encoded_bytes());
-                    let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
-                    Some((path, top))
-                }
-                None => None,
+        let mut found = Vec::new();
+        for wanted in self.options.paths.clone() {
+            let listing = entries(session, wanted.path.as_ref(), true).await?;
+            found.push((wanted, listing));
+        }
+        let is_file =
+            |listing: &Listing| matches!(&listing.entries[..], [entry] if entry.path.is_empty());
+        for (wanted, listing) in &found {
+            wanted.check(is_file(listing))?;
+        }
+        let one_file = matches!(&found[..], [(_, listing)] if is_file(listing));
+        let storage_options = StorageOptions {
+            overwrite: self.options.overwrite,
+            ..StorageOptions::default()
+        };
+        let (destination, dry_run) = (self.destination.clone(), self.options.dry_run);
+        let opened = blocking(move || destination.open(one_file, dry_run, storage_options));
+        let (storage, new_name) = opened.await.map_err(Error::here)?;
+        self.storage = storage;
+        let mut items = Vec::new();
+        for (wanted, listing) in found {
+            let is_file = is_file(&listing);
+            let top = match &new_name {
+                Some(name) => Some(name.clone()),
+                None => wanted.top()?,
             };
-            if !is_file {
-                self.roots.push(place.as_ref().map(|(_, top)| top.clone()));
-            }
-            if let Some((path, top)) = &place
-                && !is_file
-                && self.options.filter.takes_directories()
-            {
-                let directory = Metadata::plain(Kind::Directory);
-                items.push(Item::new(
-                    path.clone(),
-                    top.clone(),
-                    0,
-                    directory,
-                    Vec::new(),
-                ));
-            }
-            for Entry {
-                path: below,
-                remote,
-                target,
-            } in found
-            {
-                if !self.takes(
-                    place.as_ref().map(|(_, top)| top),
-                    &below,
-                    remote.metadata.kind,
-                ) {
-                    continue;
-                }
-                let (from, to) = match &place {
-                    Some((path, top)) if below.is_empty() => (Ok(path.clone()), Ok(top.clone())),
-                    Some((path, top)) => (path.join(&below), top.join(&below)),
-                    None => (RemotePath::new(&below), RemotePath::new(&below)),
-                };
-                match (from, to) {
-                    (Ok(from), Ok(to)) => {
-                        items.push(Item::new(from, to, remote.size, remote.metadata, target));
-                    }
-                    (Err(e), _) | (_, Err(e)) => {
-                        self.failures.push((printable(&below), e.to_string()));
-                    }
-                }
-            }
+            self.add(&wanted, top, is_file, listing, &mut items);
         }
         Ok(items)
     }
 
-    /// Whether the filter takes what the server has at a path below a requested place.
-    fn takes(&self, top: Option<&RemotePath>, below: &[u8], kind: Kind) -> bool {
+    /// Adds what the server has at a path; `top` is its place here, `None` for the directory itself.
+    fn add(
+        &mut self,
+        wanted: &Wanted,
+        top: Option<RemotePath>,
+        is_file: bool,
+        listing: Listing,
+        items: &mut Vec<Item>,
+    ) {
+        for left_out in listing.unread {
+            let below = printable(&left_out.path);
+            let name = match &wanted.path {
+                Some(path) => format!("{path}/{below}"),
+                None => below,
+            };
+            self.failures.push((name, left_out.refusal.text));
+        }
+        if !is_file {
+            self.roots.push(top.clone());
+        }
+        if let (Some(path), Some(top)) = (&wanted.path, &top)
+            && !is_file
+            && self.options.filter.takes_directories()
+        {
+            let directory = Metadata::plain(Kind::Directory);
+            let (from, to) = (path.clone(), top.clone());
+            items.push(Item::new(from, to, 0, directory, Vec::new()));
+        }
+        let place = |base: &Option<RemotePath>, below: &[u8]| match base {
+            Some(base) if below.is_empty() => Ok(base.clone()),
+            Some(base) => base.join(below),
+            None => RemotePath::new(below),
+        };
+        for Entry {
+            path: below,
+            remote,
+            target,
+        } in listing.entries
+        {
+            if !self.takes(wanted.path.as_ref(), &below, remote.metadata.kind) {
+                continue;
+            }
+            match (place(&wanted.path, &below), place(&top, &below)) {
+                (Ok(from), Ok(to)) => {
+                    items.push(Item::new(from, to, remote.size, remote.metadata, target));
+                }
+                (Ok(_), Err(_)) if top.is_none() && below.starts_with(b".") => {
+                    self.failures.push((printable(&below), wanted.hidden()));
+                }
+                (Err(e), _) | (_, Err(e)) => {
+                    self.failures.push((printable(&below), e.to_string()));
+                }
+            }
+        }
+    }
+
+    /// Whether the filter takes what the server has at a path below a requested one.
+    fn takes(&self, base: Option<&RemotePath>, below: &[u8], kind: Kind) -> bool {
         let filter = &self.options.filter;
-        let path = match (below.is_empty(), top) {
-            (true, Some(file)) => file.as_path(),
+        let path = match (below.is_empty(), base) {
+            (true, Some(file)) => Path::new(file.file_name()),
             _ => Path::new(OsStr::from_bytes(below)),
         };
         let enters = path.ancestors().skip(1).all(|above| filter.enters(above));
@@ -391,8 +422,9 @@ impl Get {
             let mut mirror = Mirror::new(options, &filter, &present);
             for root in &roots {
                 let mut listing = Listing::default();
+                // A dry run has not created it.
+                let Some(storage) = &storage else { continue };
                 match storage.lister(root.as_ref(), true) {
-                    // A dry run has not created it.
                     Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
                     Err(error) => return Err(error.here()),
                     Ok(mut lister) => {
@@ -409,15 +441,15 @@ impl Get {
             let plan = mirror.plan()?;
             let (mut removed, mut failures) = (Vec::new(), Vec::new());
             for path in plan {
-                match dry_run {
-                    true => removed.push(path.to_string()),
-                    false => match storage.remove(&path, false, &mut 0) {
+                match &storage {
+                    Some(storage) if !dry_run => match storage.remove(&path, false, &mut 0) {
                         Ok(_) => {
                             counts.news.removed(path.to_string());
                             removed.push(path.to_string());
                         }
                         Err(error) => failures.push((path.to_string(), error.here().to_string())),
                     },
+                    _ => removed.push(path.to_string()),
                 }
             }
             Ok::<_, Error>((removed, failures))
@@ -442,11 +474,8 @@ impl Get {
             if item.done || item.metadata.kind != Kind::File {
                 continue;
             }
-            let there = self
-                .storage
-                .find(&item.local, &mut directories)
-                .ok()
-                .flatten();
+            let find = |storage: &Storage| storage.find(&item.local, &mut directories).ok()?;
+            let there = self.storage.as_ref().and_then(find);
             if there.is_some_and(|found| {
                 found.kind == Kind::File
                     && found.size == item.size
@@ -461,17 +490,23 @@ impl Get {
             growth = growth.saturating_add(item.size.saturating_sub(replaced));
             waiting.push((number, item.clone()));
         }
-        let growth = growth.saturating_sub(self.storage.partial_bytes());
-        if growth > 0 {
-            self.storage.check_space(growth).map_err(Error::here)?;
+        if let Some(storage) = &self.storage {
+            let growth = growth.saturating_sub(storage.partial_bytes());
+            if growth > 0 {
+                storage.check_space(growth).map_err(Error::here)?;
+            }
         }
         if self.options.dry_run {
             let waiting = waiting.iter().rev();
             self.would_get = waiting.map(|(_, item)| item.local.to_string()).collect();
             return Ok(());
         }
+        // Only a dry run may have none.
+        let Some(storage) = &self.storage else {
+            return Ok(());
+        };
         if waiting.len() < items.len() {
-            let storage = self.storage.clone();
+            let storage = storage.clone();
             let flushed = blocking(move || storage.flush()).await;
             flushed.map_err(Error::here)?;
         }
@@ -482,7 +517,7 @@ impl Get {
             waiting.append(&mut small);
         }
         small.reverse();
-        let (storage, counts, pace) = (&self.storage, &self.counts, &self.pace);
+        let (counts, pace) = (&self.counts, &self.pace);
         let get_one = |(number, item): (usize, Item)| async move {
             (
                 number,
@@ -536,7 +571,7 @@ impl Get {
                 }
                 Err(error) if concerns_all(&error) => return Err(error),
                 Err(error) => {
-                    items[number].done = true;
+                    (items[number].done, items[number].failed) = (true, true);
                     let failure = (items[number].local.to_string(), error.to_string());
                     self.failures.push(failure);
                 }
@@ -555,7 +590,9 @@ impl Get {
         if others.is_empty() {
             return Ok(());
         }
-        let storage = self.storage.clone();
+        let Some(storage) = self.storage.clone() else {
+            return Ok(());
+        };
         let created = blocking(move || {
             let stage = storage.stage().map_err(Error::here)?;
             let mut failures = Vec::new();
@@ -641,6 +678,9 @@ async fn once(
         framing::write(&mut send, &Message::Refused(refusal))
             .await
             .ok();
+    }
+    if result.is_ok() {
+        counts.confirmed(receive);
     }
     result
 }

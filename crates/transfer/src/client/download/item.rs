@@ -4,10 +4,17 @@ use crate::client::news::News;
 use crate::path::RemotePath;
 use crate::wire::Metadata;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use whimbrel_quic::endpoint::RecvStream;
 
 /// The server may be silent for this long while it hashes.
 pub(super) const STALL: Duration = Duration::from_secs(120);
+
+/// The server may take this long to read the end of a file.
+const LAST: Duration = Duration::from_secs(5);
 
 /// A file, directory or link to get.
 #[derive(Debug, Clone)]
@@ -18,6 +25,8 @@ pub(super) struct Item {
     pub(super) metadata: Metadata,
     pub(super) target: Vec<u8>,
     pub(super) done: bool,
+    /// It is done, but not here.
+    pub(super) failed: bool,
 }
 
 impl Item {
@@ -35,6 +44,7 @@ impl Item {
             metadata,
             target,
             done: false,
+            failed: false,
         }
     }
 }
@@ -46,11 +56,33 @@ pub(super) struct Counts {
     pub(super) received: AtomicU64,
     pub(super) resumed: AtomicU64,
     pub(super) news: News,
+    /// Ends of files that the server has not read yet.
+    ends: Mutex<JoinSet<()>>,
 }
 
 impl Counts {
     /// Data of a file has arrived.
     pub(super) fn received(&self, bytes: u64) {
         self.received.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The server was told that a file is here. It ends its side when it has read that.
+    pub(super) fn confirmed(&self, mut receive: RecvStream) {
+        let end = async move { while let Ok(Some(1..)) = receive.read(&mut [0; 64]).await {} };
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that have come are forgotten.
+        while ends.try_join_next().is_some() {}
+        ends.spawn(end);
+    }
+
+    /// Waits until the server has read that all files are here: it takes a connection that is closed
+    /// before for a transfer that failed. All that matters here is done, so the wait is bounded.
+    pub(super) async fn ended(&self) {
+        let mut ends = {
+            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *ends)
+        };
+        let all = async { while ends.join_next().await.is_some() {} };
+        timeout(LAST, all).await.ok();
     }
 }

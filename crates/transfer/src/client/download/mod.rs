@@ -5,11 +5,14 @@
 //! | `get` | a request, and each large file of it |
 //! | `packs` | small files |
 //! | `item` | what is to be got, and how much of it is here |
+//! | `place` | where it goes |
 
 mod get;
 mod item;
 mod packs;
 #[cfg(test)]
 mod packs_tests;
+mod place;
 
 pub use get::{GetOptions, GetReport, get};
+pub use place::Wanted;

@@ -4,7 +4,9 @@ use super::{Service, TEST_TIMEOUT};
 use std::path::Path;
 use tokio::time::timeout;
 use whimbrel_transfer::users::Rights;
-use whimbrel_transfer::{GetOptions, GetReport, TreeOptions, TreeReport, Update, get, send_tree};
+use whimbrel_transfer::{
+    GetOptions, GetReport, TreeOptions, TreeReport, Update, Wanted, get, send_tree,
+};
 
 /// All of these sources, to the top of the server.
 pub fn everything(service: &Service, sources: &[&Path]) -> TreeOptions {
@@ -40,10 +42,15 @@ pub fn may_read() -> Rights {
     }
 }
 
-/// Paths of the server, into a directory here.
+/// Paths of the server as a user writes them, into a directory here.
 pub fn to_get(service: &Service, paths: &[&str], to: &Path) -> GetOptions {
-    let path = |path: &&str| (!path.is_empty()).then(|| path.parse().expect("a path"));
-    let paths = paths.iter().map(path).collect();
+    let wanted = |text: &&str| {
+        let path = text.trim_end_matches('/');
+        let path = (!path.is_empty()).then(|| path.parse().expect("a path"));
+        let content = path.is_none() || text.ends_with('/');
+        Wanted { path, content }
+    };
+    let paths: Vec<Wanted> = paths.iter().map(wanted).collect();
     GetOptions::new(service.client(), paths, to.to_owned())
 }
 
