@@ -135,6 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn tokens_that_differ_in_one_bit_differ() {
+        let token = Token::from_bytes([0x5a; Token::LEN]);
+        for bit in 0..8 * Token::LEN {
+            let mut bytes = *token.bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let other = Token::from_bytes(bytes);
+            assert!(!token.matches(&other), "bit {bit}");
+            assert_ne!(token.hash(), other.hash(), "bit {bit}");
+        }
+    }
+
+    #[test]
     fn a_hash_reads_back_and_differs_from_the_token() {
         let token = Token::random().expect("randomness");
         let hash = token.hash();

@@ -166,3 +166,53 @@ impl ServerCertVerifier for Pin {
             .supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::ServerName;
+    use rustls::sign::CertifiedKey;
+    use rustls::{ClientConnection, ServerConnection};
+
+    /// A handshake in memory with a server that shows the certificate of one identity and signs with
+    /// the key of another. The client expects the first.
+    fn handshake(shown: &Identity, held: &Identity) -> Result<(), rustls::Error> {
+        let groups = AcceptedGroups::default();
+        let signer = provider(groups)
+            .key_provider
+            .load_private_key(held.key())
+            .expect("a key");
+        let certified = CertifiedKey::new(shown.certificates(), signer);
+        let config = rustls::ServerConfig::builder_with_provider(provider(groups))
+            .with_protocol_versions(&[&TLS13])
+            .expect("TLS 1.3")
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(certified)));
+        let mut server = ServerConnection::new(Arc::new(config))?;
+        let expected = Pins::from(shown.fingerprint());
+        let (mut config, _) = tcp_client_config(Some(expected), groups).expect("a client");
+        config.alpn_protocols.clear();
+        let name = ServerName::try_from("whimbrel").expect("a name");
+        let mut client = ClientConnection::new(Arc::new(config), name)?;
+        while client.is_handshaking() || server.is_handshaking() {
+            let mut wire = Vec::new();
+            client.write_tls(&mut wire).expect("memory");
+            server.read_tls(&mut wire.as_slice()).expect("memory");
+            server.process_new_packets()?;
+            wire.clear();
+            server.write_tls(&mut wire).expect("memory");
+            client.read_tls(&mut wire.as_slice()).expect("memory");
+            client.process_new_packets()?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_server_without_the_key_of_its_certificate_is_not_accepted() {
+        let identity = Identity::ephemeral().expect("an identity");
+        assert_eq!(handshake(&identity, &identity), Ok(()));
+        let thief = Identity::ephemeral().expect("an identity");
+        let bad = rustls::Error::InvalidCertificate(CertificateError::BadSignature);
+        assert_eq!(handshake(&identity, &thief), Err(bad));
+    }
+}

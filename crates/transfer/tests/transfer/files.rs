@@ -97,6 +97,29 @@ async fn a_server_with_another_fingerprint_gets_nothing() {
     service.stop().await;
 }
 
+/// The fingerprint that a user gives counts more than what is remembered of the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_given_fingerprint_counts_although_the_server_is_known() {
+    let scratch = ScratchDirectory::new();
+    let file = scratch.file("a", 1000);
+    let service = Service::start(&scratch);
+    let known = KnownHosts::at(scratch.path().join("known_hosts"));
+    let mut options = service.options(&file);
+    options.client.known_hosts = Some(known.clone());
+    upload(options).await.expect("stored, and remembered");
+    let other = scratch.file("b", 1000);
+    let mut options = service.options(&other);
+    options.client.known_hosts = Some(known);
+    options.client.fingerprint = Some(Fingerprint::of_key(b"another"));
+    let refused = upload(options).await.expect_err("not the given one");
+    assert!(
+        matches!(refused, Error::FingerprintMismatch { .. }),
+        "{refused}"
+    );
+    assert_eq!(file_names(&service.directory), ["a"]);
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
     let scratch = ScratchDirectory::new();
