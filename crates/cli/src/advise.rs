@@ -55,9 +55,9 @@ advice. In parentheses are 95 % intervals. The server may refuse a measurement
 
 --json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, each with its
 interval (rate_interval_bps ...: [low, high], null for an open end),
-rate_tenths_bps, queue_is_full, late_ms, seconds, bytes} (null without HOST), use, score,
-sentences, table: [{algorithm, score, goodput_bps, queue_ms, lost, share,
-neighbours_keep, file_seconds (null without --size), carriers}]}."
+rate_tenths_bps, queue_is_full, late_ms, seconds, bytes} (null without HOST),
+use, score, sentences, table: [{algorithm, score, goodput_bps, queue_ms, lost,
+share, neighbours_keep, file_seconds (null without --size), carriers}]}."
 )]
 pub struct AdviseArgs {
     /// A server of `whimbrel serve`, to which the path is measured: `HOST[:PORT]`

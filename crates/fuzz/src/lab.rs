@@ -15,13 +15,13 @@ pub fn state(bytes: &[u8]) {
     state.spec(&Recordings::default()).ok();
 }
 
-/// A scenario that somebody opens on the lab's page.
+/// A scenario opened on the lab's page.
 pub fn opened(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     whimbrel_lab::opened::state(text, None, &Recordings::default()).ok();
 }
 
-/// A recorded rate that somebody opens on the lab's page.
+/// A recorded rate opened on the lab's page.
 pub fn recording(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     Recordings::default().add("recording", text).ok();

@@ -4,9 +4,7 @@
 //! refuse any input; it must not panic, wait, or take more memory than its input justifies. Where a
 //! value can be written again, it must come back the same.
 
-#[cfg(feature = "files")]
 mod files;
-#[cfg(feature = "files")]
 mod lab;
 mod peers;
 mod words;
@@ -33,22 +31,14 @@ pub fn targets() -> Vec<Target> {
     add("trace", words::trace);
     add("hosts", words::hosts);
     add("words", words::words);
-    #[cfg(feature = "files")]
-    {
-        add("lab-state", lab::state);
-        add("lab-opened", lab::opened);
-        add("lab-recording", lab::recording);
-        add("scenario", files::scenario);
-        add("topology", files::topology);
-        add("users", files::users);
-        add("recording", files::recording);
-    }
+    add("lab-state", lab::state);
+    add("lab-opened", lab::opened);
+    add("lab-recording", lab::recording);
+    add("scenario", files::scenario);
+    add("topology", files::topology);
+    add("users", files::users);
+    add("recording", files::recording);
     targets
-}
-
-/// The decoder with this name.
-pub fn target(name: &str) -> Option<Target> {
-    targets().into_iter().find(|target| target.name == name)
 }
 
 /// The text of an input, if it is one.

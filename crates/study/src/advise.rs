@@ -14,7 +14,7 @@ use whimbrel_units::{Bytes, Duration, Rate};
 
 /// The algorithm that most senders use: gains are over it.
 pub const USUAL: &str = "cubic";
-/// The algorithm of transfers that name none: whoever asks for advice has it to compare with.
+/// The default algorithm of transfers. It is always in the second round, for comparison.
 const DEFAULT: &str = "whimbrel";
 /// The flow under test.
 const TESTED: &str = "t";

@@ -19,6 +19,14 @@ pub fn check(path: &Path) -> Result<(), Error> {
     AtomicFile::open(path).map(drop)
 }
 
+/// The folder in which a file is, as the system takes it.
+pub fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Creates a folder if it does not exist, and checks that files can be written to it.
 ///
 /// # Errors
@@ -106,10 +114,7 @@ impl AtomicFile {
                 if replace == Replace::Outputs {
                     output_kind::check(&target)?;
                 }
-                let folder = match target.parent() {
-                    Some(folder) if folder != Path::new("") => folder,
-                    _ => Path::new("."),
-                };
+                let folder = folder_of(&target);
                 // The reason in the system's own words, if the folder is the reason.
                 fs::metadata(folder)?;
                 let mut builder = Builder::new();

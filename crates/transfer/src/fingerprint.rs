@@ -43,7 +43,9 @@ impl FromStr for Fingerprint {
             .and_then(|bytes| bytes.try_into().ok())
             .map(Self)
             .ok_or_else(|| {
-                "a fingerprint is 64 hexadecimal digits, as `whimbrel serve` and `whimbrel key show` print it".to_owned()
+                "a fingerprint is 64 hexadecimal digits, as `whimbrel serve` and `whimbrel key show` \
+                 print it"
+                    .to_owned()
             })
     }
 }

@@ -423,7 +423,8 @@ async fn a_heading_sorts_its_table_both_ways_and_says_so() {
     };
     report.sections[0].tables.push(table);
     let (chromium, _file) = opened(&report).await;
-    const TABLE: &str = "[...document.querySelectorAll('table.data')].find((t) => t.caption.textContent === 'Scores')";
+    const TABLE: &str = "[...document.querySelectorAll('table.data')]\
+                         .find((t) => t.caption.textContent === 'Scores')";
     let order = async || -> String {
         let names =
             format!("[...{TABLE}.tBodies[0].rows].map((r) => r.cells[0].textContent).join(' ')");

@@ -196,15 +196,18 @@ mod tests {
             },
             _own: None,
         };
-        let of = |target| reaching(target);
-        assert!(confined(false).permits(&of(port("::1"))).is_ok());
-        assert!(confined(true).permits(&of(port("db.example"))).is_ok());
-        let names = confined(false).permits(&of(port("db.example")));
+        assert!(confined(false).permits(&reaching(port("::1"))).is_ok());
+        assert!(
+            confined(true)
+                .permits(&reaching(port("db.example")))
+                .is_ok()
+        );
+        let names = confined(false).permits(&reaching(port("db.example")));
         assert!(names.is_err_and(|e| e.to_string().contains("names of hosts")));
-        let programs = confined(true).permits(&of(program()));
+        let programs = confined(true).permits(&reaching(program()));
         assert!(programs.is_err_and(|e| e.to_string().contains("programs")));
         let unconfined = Confinement::none("--no-confine", Needs::default());
-        assert!(unconfined.permits(&of(program())).is_ok());
+        assert!(unconfined.permits(&reaching(program())).is_ok());
     }
 
     /// A confinement cannot be lifted, so a process of its own tries it.

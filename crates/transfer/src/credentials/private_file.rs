@@ -4,6 +4,7 @@
 //! lock file beside them serializes writers, of this and of other processes.
 
 use crate::error::Error;
+use crate::storage::directory_of;
 use crate::storage::system::{fsync, openat, renameat, write_all};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::fs::{self, File, OpenOptions};
@@ -95,12 +96,9 @@ pub(crate) fn read(path: &Path, access: Access) -> Result<Option<Zeroizing<Strin
 /// flushed.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), Error> {
     let temporary = beside(path, &format!(".{}.tmp", std::process::id()));
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let write = || {
-        let directory = File::open(parent.unwrap_or(Path::new(".")))?;
+        let directory = File::open(directory_of(path))?;
         let (old, new) = (name(&temporary), name(path));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
         let file = openat(&directory, &*old, flags, Mode::from_raw_mode(0o600))?;

@@ -2,7 +2,7 @@
 
 use super::listing::Visible;
 use super::options::Event;
-use super::request::{below, no_reading};
+use super::request::{below, may_read_at};
 use super::session::Session;
 use crate::blocking::blocking;
 use crate::connection::framing;
@@ -51,9 +51,7 @@ impl Session {
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<(u64, blake3::Hash), Error> {
-        if !self.client.user.rights_at(path.as_bytes()).read {
-            return Err(no_reading());
-        }
+        may_read_at(&self.client.user, path)?;
         let _place = self.place(send).await?;
         let (storage, wanted) = (self.client.storage.clone(), path.clone());
         let file = blocking(move || storage.open_file(&wanted)).await?;

@@ -1,7 +1,7 @@
 //! Many small files that a client requests: read into packs.
 
 use super::options::Event;
-use super::request::{below, no_reading};
+use super::request::{below, may_read_at};
 use super::session::Session;
 use super::users::User;
 use crate::blocking::blocking;
@@ -225,9 +225,7 @@ fn read_some(
 
 fn read((storage, user): (&Storage, &User), path: Vec<u8>) -> Result<PackEntry, Error> {
     let file = below(None, &path)?;
-    if !user.rights_at(file.as_bytes()).read {
-        return Err(no_reading());
-    }
+    may_read_at(user, &file)?;
     let shown = storage.shown(&file);
     let (metadata, content) = read_small(|| storage.open_file(&file), &shown, true)?;
     Ok(PackEntry {

@@ -4,7 +4,7 @@ use super::claims::Key;
 use super::files::HASHING;
 use super::incoming::{Entry, IncomingPath};
 use super::options::Event;
-use super::request::no_writing;
+use super::request::may_write_at;
 use super::session::Session;
 use crate::blocking::blocking;
 use crate::cancel::Cancel;
@@ -64,9 +64,7 @@ impl Session {
         receive: &mut RecvStream,
     ) -> Result<Received, Error> {
         let shared = &self.peer.shared;
-        if !self.client.user.rights_at(path.as_bytes()).write {
-            return Err(no_writing());
-        }
+        may_write_at(&self.client.user, path)?;
         let max = shared.max_file();
         if put.size.is_some_and(|size| size > max) {
             let (size, max) = (Bytes::new(put.size.unwrap_or(0)), Bytes::new(max));

@@ -1,6 +1,7 @@
 //! What several requests do alike.
 
 use super::session::Session;
+use super::users::User;
 use crate::connection::routes::{ChunkStream, Route};
 use crate::error::Error;
 use crate::path::RemotePath;
@@ -30,8 +31,22 @@ pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath
     joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
 }
 
+/// Refuses to store a file at a path if the user may not.
+pub(super) fn may_write_at(user: &User, path: &RemotePath) -> Result<(), Error> {
+    permitted(user.rights_at(path.as_bytes()).write, no_writing)
+}
+
+/// Refuses to read a file at a path if the user may not.
+pub(super) fn may_read_at(user: &User, path: &RemotePath) -> Result<(), Error> {
+    permitted(user.rights_at(path.as_bytes()).read, no_reading)
+}
+
+fn permitted(may: bool, refusal: fn() -> Error) -> Result<(), Error> {
+    may.then_some(()).ok_or_else(refusal)
+}
+
 /// A token does not permit to store a file.
-pub(super) fn no_writing() -> Error {
+fn no_writing() -> Error {
     Error::refused(
         Reason::Rights,
         "this token does not permit storing files here",
@@ -49,10 +64,8 @@ pub(super) fn no_reading() -> Error {
 impl Session {
     /// Whether the client may store files somewhere at or below a path; empty: anywhere.
     pub(super) fn may_write(&self, path: &[u8]) -> Result<(), Error> {
-        match self.client.user.may_somewhere(path, |rights| rights.write) {
-            true => Ok(()),
-            false => Err(no_writing()),
-        }
+        let may = self.client.user.may_somewhere(path, |rights| rights.write);
+        permitted(may, no_writing)
     }
 
     /// A transfer for chunk or pack streams.
@@ -66,10 +79,8 @@ impl Session {
 
     /// Whether the client may read files somewhere at or below a path; empty: anywhere.
     pub(super) fn may_read(&self, path: &[u8]) -> Result<(), Error> {
-        match self.client.user.may_somewhere(path, |rights| rights.read) {
-            true => Ok(()),
-            false => Err(no_reading()),
-        }
+        let may = self.client.user.may_somewhere(path, |rights| rights.read);
+        permitted(may, no_reading)
     }
 
     /// Runs a transfer that has a place. It ends if almost nothing is carried in `periods` times

@@ -1,7 +1,7 @@
 //! Many small files: packs, written and synchronized in batches.
 
 use super::options::Event;
-use super::request::{base, below, no_writing};
+use super::request::{base, below, may_write_at};
 use super::session::Session;
 use super::shared::Shared;
 use super::usage::Reservation;
@@ -281,10 +281,8 @@ impl Writing {
             let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
             memory += entry.path.len() as u64 + PER_FILE;
             let path = below(self.base.as_ref(), &entry.path).and_then(|path| {
-                match self.user.rights_at(path.as_bytes()).write {
-                    true => Ok(path),
-                    false => Err(no_writing()),
-                }
+                may_write_at(&self.user, &path)?;
+                Ok(path)
             });
             let result = path.and_then(|path| self.stage.write(&path, &entry, &mut directories));
             match result {

@@ -1,8 +1,9 @@
 //! Which system calls a server may make.
 //!
-//! Those are refused that a server of files never makes and that would help somebody who controls
-//! it: to start programs, to look into other processes, and to reach parts of the kernel that are
-//! of no use to it. All others are permitted, because libraries and kernels change which they use.
+//! The filter refuses calls that a file server never makes and that an attacker who controls it
+//! could use: to start programs, to look into other processes, and to reach parts of the kernel
+//! that the server does not need. It permits all others, because libraries and kernels change which
+//! calls they use.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,

@@ -6,7 +6,8 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use whimbrel_study::atomic_file::folder_of;
 
 /// The rights that are handled. Of an older kernel those that it has are.
 const RIGHTS: ABI = ABI::V7;
@@ -53,12 +54,12 @@ pub(super) fn confine(uses: &Uses, own: Option<&File>) -> Result<bool, RulesetEr
     }
     // Those who rotate a log or replace a file rename files in its directory.
     if let Some(audit) = &uses.audit {
-        rules.add(directory_of(audit), append)?;
+        rules.add(folder_of(audit), append)?;
     }
     if let Some(config) = &uses.config {
-        rules.add(directory_of(config), AccessFs::ReadFile.into())?;
+        rules.add(folder_of(config), AccessFs::ReadFile.into())?;
         if let Ok(target) = config.canonicalize() {
-            rules.add(directory_of(&target), AccessFs::ReadFile.into())?;
+            rules.add(folder_of(&target), AccessFs::ReadFile.into())?;
         }
     }
     if let Some(own) = own {
@@ -96,13 +97,5 @@ impl Rules {
         let rule = PathBeneath::new(fd, access);
         (&mut self.0).add_rule(rule)?;
         Ok(())
-    }
-}
-
-/// The directory in which a file is.
-fn directory_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(above) if !above.as_os_str().is_empty() => above.to_owned(),
-        _ => PathBuf::from("."),
     }
 }

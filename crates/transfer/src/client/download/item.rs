@@ -66,7 +66,8 @@ impl Counts {
         self.received.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The server was told that a file is here. It ends its side when it has read that.
+    /// Waits in the background until the server has read that a file is here: it then closes its
+    /// side of the stream.
     pub(super) fn confirmed(&self, mut receive: RecvStream) {
         let end = async move { while let Ok(Some(1..)) = receive.read(&mut [0; 64]).await {} };
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,7 +20,7 @@ pub async fn sent(tree: TreeOptions) -> TreeReport {
     timeout(TEST_TIMEOUT, sending).await.expect("in time")
 }
 
-/// Sends a tree. Returns also the files that it was told are stored.
+/// Sends a tree. Also returns the files that were reported as stored.
 pub async fn sent_with_news(tree: TreeOptions) -> (TreeReport, Vec<String>) {
     let mut stored = Vec::new();
     let on_update = |update| {

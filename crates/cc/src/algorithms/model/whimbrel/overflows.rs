@@ -30,42 +30,59 @@ const PERIOD_ROUNDS: f64 = 20.0;
 /// So many losses at a long queue in a period are none.
 const FEW: f64 = 1.0;
 
+/// Events, and those of them at a long queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    all: f64,
+    long: f64,
+}
+
+impl Count {
+    fn add(&mut self, long: bool) {
+        self.all += 1.0;
+        self.long += if long { 1.0 } else { 0.0 };
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            long: self.long + other.long,
+        }
+    }
+}
+
 /// What a period has seen.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    /// Episodes of loss, and those at a long queue.
-    losses: (f64, f64),
-    /// Round trips, and those at whose end the queue is long.
-    rounds: (f64, f64),
+struct Period {
+    /// Episodes of loss.
+    losses: Count,
+    /// Round trips, by the queue at their end.
+    rounds: Count,
 }
 
 /// When losses come.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Overflows {
     /// The present period and the one before it.
-    periods: [Counts; 2],
+    periods: [Period; 2],
     began: f64,
 }
 
 impl Overflows {
     /// An episode of loss begins. `long`: the queue is as long as where a buffer overflows.
     pub fn on_loss(&mut self, long: bool) {
-        let losses = &mut self.periods[0].losses;
-        losses.0 += 1.0;
-        losses.1 += f64::from(u8::from(long));
+        self.periods[0].losses.add(long);
     }
 
     /// Ends a round trip of `rtt`. `long` as above. Returns whether a period ends in which the
     /// buffer did not overflow.
     pub fn on_round(&mut self, now: f64, rtt: f64, long: bool) -> bool {
-        let rounds = &mut self.periods[0].rounds;
-        rounds.0 += 1.0;
-        rounds.1 += f64::from(u8::from(long));
+        self.periods[0].rounds.add(long);
         if now - self.began < PERIOD.max(PERIOD_ROUNDS * rtt) {
             return false;
         }
-        let quiet = self.periods[0].losses.1 <= FEW;
-        self.periods = [Counts::default(), self.periods[0]];
+        let quiet = self.periods[0].losses.long <= FEW;
+        self.periods = [Period::default(), self.periods[0]];
         self.began = now;
         quiet
     }
@@ -73,18 +90,16 @@ impl Overflows {
     /// Whether losses come with the queue.
     pub fn govern(&self) -> bool {
         let [new, old] = self.periods;
-        let losses = new.losses.0 + old.losses.0;
-        let long = new.losses.1 + old.losses.1;
-        let rounds = new.rounds.0 + old.rounds.0;
-        let share = (new.rounds.1 + old.rounds.1 + 1.0) / (rounds + 2.0);
-        let by_chance = losses * share;
+        let (losses, rounds) = (new.losses.plus(old.losses), new.rounds.plus(old.rounds));
+        let share = (rounds.long + 1.0) / (rounds.all + 2.0);
+        let by_chance = losses.all * share;
         let deviation = (by_chance * (1.0 - share) + 1.0).sqrt();
-        long >= LEAST && long - by_chance >= DEVIATIONS * deviation
+        losses.long >= LEAST && losses.long - by_chance >= DEVIATIONS * deviation
     }
 
     /// The path is another one.
     pub fn forget(&mut self) {
-        self.periods = [Counts::default(); 2];
+        self.periods = [Period::default(); 2];
     }
 }
 
