@@ -23,9 +23,18 @@ pub struct MeetArgs {
     /// Do not look for the other end on this network
     #[arg(long, requires = "meet", help_heading = "Three words")]
     no_lan: bool,
+    /// Let the meeting server carry everything, so that the other end does not learn this one's
+    /// address
+    #[arg(long, requires = "meet", help_heading = "Three words")]
+    no_direct: bool,
 }
 
 impl MeetArgs {
+    /// Whether the other end is looked for on this network.
+    fn lan(&self) -> bool {
+        !self.no_lan && !self.no_direct
+    }
+
     /// These are for three words.
     pub fn refuse(&self) -> Result<(), BadInput> {
         match self.meet {
@@ -76,7 +85,8 @@ pub fn send(
     let mut show = Show::new(shown, as_json);
     let options = OfferOptions {
         tree,
-        lan: !meet.no_lan,
+        lan: meet.lan(),
+        direct: !meet.no_direct,
         meet: meet.meet.clone(),
     };
     let on_code = |code: &Code| {
@@ -116,7 +126,7 @@ pub fn get(
     meet: MeetArgs,
     (as_json, shown): (bool, ShowArgs),
 ) -> anyhow::Result<ExitCode> {
-    let lan = !meet.no_lan;
+    let (lan, direct) = (meet.lan(), !meet.no_direct);
     let meet = match meet.meet {
         Some(server) => Some(ClientOptions {
             server,
@@ -130,6 +140,7 @@ pub fn get(
         overwrite,
         meet,
         lan,
+        direct,
     };
     let note = |text: String| {
         if !shown.quiet {
@@ -143,6 +154,7 @@ pub fn get(
             "files": fetched.files,
             "bytes": fetched.bytes.get(),
             "seconds": fetched.took.as_secs_f64(),
+            "direct": fetched.direct,
             "outcome": "stored",
         })),
         Ok(_) if shown.quiet => Ok(ExitCode::SUCCESS),

@@ -291,10 +291,16 @@ pub fn fetched_text(fetched: &Fetched) -> String {
         files: count,
         bytes,
         took,
+        direct,
     } = *fetched;
+    let way = if direct {
+        ""
+    } else {
+        ", over the meeting server"
+    };
     let rate =
         Rate::from_bits_per_sec((bytes.get() as f64 * 8.0 / took.as_secs_f64().max(1e-9)) as u64);
-    format!("got {}: {bytes} in {took}, {rate}\n", files(count))
+    format!("got {}: {bytes} in {took}, {rate}{way}\n", files(count))
 }
 
 /// What a controller that sends bursts measured and was granted.

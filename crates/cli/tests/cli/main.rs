@@ -16,6 +16,7 @@ mod link;
 mod mirrors;
 mod model;
 mod nack;
+mod nats;
 mod outputs;
 mod over_tcp;
 mod package;

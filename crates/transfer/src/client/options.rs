@@ -11,6 +11,7 @@ use crate::token::Token;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::Endpoint;
 use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_units::Duration as Span;
 
@@ -47,6 +48,9 @@ pub struct ClientOptions {
     /// The network interfaces that a connection over UDP uses, all at once; none: the one that the
     /// system chooses.
     pub via: Vec<Via>,
+    /// What connections over UDP leave from, for a peer who knows its address; `via` is not used
+    /// then. `None`: a new socket for each.
+    pub endpoint: Option<Endpoint>,
     /// Which key exchanges are accepted.
     pub groups: AcceptedGroups,
     /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
@@ -70,6 +74,7 @@ impl ClientOptions {
             idle: Span::from_secs(30),
             transport: TransportChoice::default(),
             via: Vec::new(),
+            endpoint: None,
             groups: AcceptedGroups::default(),
             tcp_algorithm: None,
         }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -71,8 +72,12 @@ pub(super) async fn for_sender(meeting: Meeting, socket: UdpSocket) {
 }
 
 /// Carries datagrams between the stream and the receiver's server at `server`, until the meeting
-/// ends.
-pub(super) async fn for_receiver(meeting: Meeting, server: SocketAddr) -> io::Result<()> {
+/// ends. `carried` tells whether there were any.
+pub(super) async fn for_receiver(
+    meeting: Meeting,
+    server: SocketAddr,
+    carried: &AtomicBool,
+) -> io::Result<()> {
     let Meeting { send, receive, .. } = &mut { meeting };
     let (frames, waiting) = mpsc::channel(WAITING);
     let mut flows: HashMap<u8, Arc<UdpSocket>> = HashMap::new();
@@ -88,6 +93,7 @@ pub(super) async fn for_receiver(meeting: Meeting, server: SocketAddr) -> io::Re
                 if usize::from(flow) >= FLOWS {
                     return Ok(());
                 }
+                carried.store(true, Ordering::Relaxed);
                 let socket = match flows.get(&flow) {
                     Some(socket) => Arc::clone(socket),
                     None => {

@@ -2,7 +2,7 @@
 
 use super::carried::for_receiver;
 use super::meeting::Meeting;
-use super::{Code, lan};
+use super::{Code, lan, punch};
 use crate::client::ClientOptions;
 use crate::credentials::identity::Identity;
 use crate::error::Error;
@@ -12,13 +12,15 @@ use crate::storage::{Storage, StorageOptions};
 use std::future::pending;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use whimbrel_units::{Bytes, Duration as Span};
 
 /// Words that nobody offers are wrong words, most likely: so long they are looked for on this
-/// network although the meeting server does not know them.
+/// network although the meeting server does not know them. And so long after the end of a meeting
+/// a sender may turn out to have come directly.
 const NEAR: Duration = Duration::from_secs(3);
 
 /// Options of [`fetch`].
@@ -34,6 +36,9 @@ pub struct FetchOptions {
     pub meet: Option<ClientOptions>,
     /// Let the sender find this end on this network.
     pub lan: bool,
+    /// Let the sender reach this end directly also if they have met at the server, through the NATs
+    /// before both where these let it be: each end learns the other one's address.
+    pub direct: bool,
 }
 
 /// What arrived.
@@ -45,6 +50,8 @@ pub struct Fetched {
     pub bytes: Bytes,
     /// Time from the first request to the last answer.
     pub took: Span,
+    /// Whether it came from the sender, not over the meeting server.
+    pub direct: bool,
 }
 
 /// Waits for the sender who has the same words, and stores what it sends. `on_note` gets what
@@ -71,47 +78,44 @@ pub async fn fetch(
         let on_event = move |event| drop(events.send(event));
         server.run(on_event, async { drop(ended.await) }).await;
     };
+    // Whether the meeting server has carried anything.
+    let carried = AtomicBool::new(false);
+    let direct = || !carried.load(Ordering::Relaxed);
     let meeting = async {
-        let Some(options_of_meeting) = &options.meet else {
-            return pending().await;
-        };
-        let error = match Meeting::join(options_of_meeting, options.code.place()).await {
-            Ok(meeting) => {
-                let carried = for_receiver(meeting, (Ipv4Addr::LOCALHOST, port).into()).await;
-                let closed = || "it was closed".to_owned();
-                let why = carried.err().map_or_else(closed, |e| e.to_string());
-                Error::Lost(format!("the meeting server carries it no more: {why}"))
-            }
-            Err(error) => error,
-        };
-        // The sender may come directly, or has just done so.
-        if options.lan {
-            sleep(NEAR).await;
+        match &options.meet {
+            Some(client) => meet(client, &options, (&server, port), &carried).await,
+            None => pending().await,
         }
-        error
     };
     // Large files are stored one by one, before the tree that they belong to.
     let mut large = (0, Bytes::ZERO);
     let work = async {
         tokio::pin!(meeting, stop);
-        let mut begun = false;
+        let (mut begun, mut parted) = (false, false);
         loop {
             tokio::select! {
                 Some(event) = happened.recv() => match event {
                     Event::Stored { bytes, .. } => large = (large.0 + 1, large.1 + bytes),
                     Event::StoredTree { files, bytes, took, .. } => {
-                        return Ok(Fetched { files, bytes, took });
+                        return Ok(Fetched { files, bytes, took, direct: direct() });
                     }
-                    Event::Introduced { .. } => {
+                    Event::Introduced { peer } => {
                         begun = true;
-                        on_note("the sender has the same words".to_owned());
+                        on_note(match (direct(), peer.address.ip().to_canonical()) {
+                            (true, ip) => format!("the sender at {ip} has the same words"),
+                            (false, _) => "the sender has the same words; the meeting server \
+                                           carries what it sends".to_owned(),
+                        });
                     }
                     Event::Failed { error: error @ Error::Code(_), .. } => return Err(error),
                     Event::Failed { error, .. } if begun => on_note(error.to_string()),
                     _ => {}
                 },
-                // On this network the transfer goes on without it.
-                error = &mut meeting, if !(begun && options.lan) => return Err(error),
+                error = &mut meeting, if !parted => match begun && direct() {
+                    // The transfer goes on without it.
+                    true => parted = true,
+                    false => return Err(error),
+                },
                 () = &mut stop => return Err(Error::Stopped),
             }
         }
@@ -135,6 +139,48 @@ pub async fn fetch(
         bytes: tree.bytes + large.1,
         ..tree
     })
+}
+
+/// Meets the sender at the server of `client`, and carries what comes over it to `server` here, at
+/// `port`. Returns why that has ended.
+async fn meet(
+    client: &ClientOptions,
+    options: &FetchOptions,
+    (server, port): (&Server, u16),
+    carried: &AtomicBool,
+) -> Error {
+    let client = ClientOptions {
+        endpoint: options.direct.then(|| server.endpoint().clone()),
+        ..client.clone()
+    };
+    let meeting = match Meeting::join(&client, options.code.place(), options.direct).await {
+        Ok(meeting) => meeting,
+        Err(error) => {
+            if options.lan {
+                sleep(NEAR).await;
+            }
+            return error;
+        }
+    };
+    let other = meeting.other;
+    let opening = async {
+        if let Some(other) = other {
+            punch::open_way(server.endpoint(), other).await;
+        }
+        pending().await
+    };
+    let ended = tokio::select! {
+        ended = for_receiver(meeting, (Ipv4Addr::LOCALHOST, port).into(), carried) => ended,
+        ended = opening => ended,
+    };
+    // The sender may have come directly just now.
+    if options.lan || other.is_some() {
+        sleep(NEAR).await;
+    }
+    let why = ended
+        .err()
+        .map_or_else(|| "it was closed".to_owned(), |e| e.to_string());
+    Error::Lost(format!("the meeting server carries it no more: {why}"))
 }
 
 fn bind(options: &FetchOptions) -> Result<Server, Error> {

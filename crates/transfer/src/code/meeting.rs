@@ -5,10 +5,12 @@
 //! has one guess at the words, as everybody on the way has.
 
 use crate::client::{ClientOptions, Dial, fingerprint_of};
+use crate::connection::over_tcp::Transport;
 use crate::connection::{framing, parameters};
 use crate::error::Error;
 use crate::token::Token;
 use crate::wire::{Message, Reason, VERSION};
+use std::net::SocketAddr;
 use whimbrel_quic::Factory;
 use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream, SendStream};
 
@@ -16,16 +18,23 @@ use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream, SendStream};
 pub(super) struct Meeting {
     pub send: SendStream,
     pub receive: RecvStream,
+    /// Where the other end's connection to the server comes from, if both ends let it be told.
+    pub other: Option<SocketAddr>,
+    /// What this end's connection to the server leaves from.
+    pub endpoint: Endpoint,
     server: String,
     _connection: Connection,
-    _endpoint: Endpoint,
 }
 
 impl Meeting {
-    /// Waits as the sender at the server of `options`. `None` if somebody else with this public
-    /// word waits there.
-    pub async fn offer(options: &ClientOptions, place: u16) -> Result<Option<Self>, Error> {
-        let mut this = Self::open(options, place, true).await?;
+    /// Waits as the sender at the server of `options`. `direct`: the other end may learn this one's
+    /// address. `None` if somebody else with this public word waits there.
+    pub async fn offer(
+        options: &ClientOptions,
+        place: u16,
+        direct: bool,
+    ) -> Result<Option<Self>, Error> {
+        let mut this = Self::open(options, (place, true), direct).await?;
         match framing::read(&mut this.receive).await? {
             Message::Queued { .. } => Ok(Some(this)),
             Message::Refused(refusal) if refusal.reason == Reason::Exists => Ok(None),
@@ -36,17 +45,30 @@ impl Meeting {
     /// Waits until the receiver is there.
     pub async fn met(mut self) -> Result<Self, Error> {
         match framing::read(&mut self.receive).await? {
-            Message::Met => Ok(self),
+            Message::Met { other } => {
+                // A server that lies gets some packets sent to an address of its choice, and no
+                // more.
+                self.other = other.filter(|other| {
+                    let ip = other.ip();
+                    !ip.is_multicast() && !ip.is_unspecified() && other.port() != 0
+                });
+                Ok(self)
+            }
             other => Err(self.unexpected(other)),
         }
     }
 
-    /// Joins the sender that waits with this public word.
-    pub async fn join(options: &ClientOptions, place: u16) -> Result<Self, Error> {
-        Self::open(options, place, false).await?.met().await
+    /// Joins the sender that waits with this public word. `direct`: as for [`Self::offer`].
+    pub async fn join(options: &ClientOptions, place: u16, direct: bool) -> Result<Self, Error> {
+        let opened = Self::open(options, (place, false), direct).await?;
+        opened.met().await
     }
 
-    async fn open(options: &ClientOptions, place: u16, sender: bool) -> Result<Self, Error> {
+    async fn open(
+        options: &ClientOptions,
+        (place, sender): (u16, bool),
+        direct: bool,
+    ) -> Result<Self, Error> {
         let options = ClientOptions {
             token: Token::random()?,
             fingerprint: Some(fingerprint_of(options).await?),
@@ -61,14 +83,17 @@ impl Meeting {
             version: VERSION,
             place,
             sender,
+            // The address of a TCP connection is not that of a UDP socket.
+            direct: direct && matches!(connected.transport, Transport::Quic),
         };
         let (send, receive) = framing::request(&connected.connection, &request).await?;
         Ok(Self {
             send,
             receive,
+            other: None,
+            endpoint: connected.endpoint,
             server: options.server.to_string(),
             _connection: connected.connection,
-            _endpoint: connected.endpoint,
         })
     }
 

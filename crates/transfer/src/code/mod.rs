@@ -6,7 +6,8 @@
 //! | `pake` | how both ends prove that they have the same words |
 //! | `lan` | how they find each other on one network |
 //! | `meeting` | how they meet at a server that both reach |
-//! | `carried` | how datagrams travel over it |
+//! | `punch` | how they reach each other through NATs |
+//! | `carried` | how datagrams travel over the server where they do not |
 //! | `offer`, `fetch` | the two ends |
 //!
 //! The receiver is a server with a key of its own that lives as long as the transfer. Whoever
@@ -21,6 +22,7 @@ mod lan;
 mod meeting;
 mod offer;
 pub(crate) mod pake;
+mod punch;
 #[cfg(test)]
 mod tests;
 mod words;

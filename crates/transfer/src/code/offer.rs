@@ -25,8 +25,9 @@ use whimbrel_units::Duration as Span;
 pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Ends that have met at a server may also be on one network: so long that one is preferred.
 const NEAR: Duration = Duration::from_millis(1500);
-/// A receiver on the same network answers within this time.
-const CONNECT: Span = Span::from_secs(5);
+/// A receiver that can be reached answers within this time. Of a NAT that lets nothing in before
+/// something went out, the second packet of the handshake passes, after a second.
+const CONNECT: Span = Span::from_secs(4);
 /// Codes that are tried until one is free at the server.
 const TRIES: usize = 16;
 
@@ -40,6 +41,9 @@ pub struct OfferOptions {
     pub meet: Option<ServerAddress>,
     /// Look for the receiver on this network.
     pub lan: bool,
+    /// Reach the receiver directly also if they have met at the server, through the NATs before
+    /// both where these let it be: each end learns the other one's address.
+    pub direct: bool,
 }
 
 /// Chooses words, calls `on_code` with them, waits for a receiver who proves to have them, and
@@ -58,12 +62,13 @@ pub async fn offer(
         mut tree,
         meet,
         lan,
+        direct,
     } = options;
     tokio::pin!(stop);
     // Dropped at the end, which ends the meeting.
     let mut carrying = JoinSet::new();
     let finding = async {
-        let (code, meeting) = register(&tree.client, meet).await?;
+        let (code, meeting) = register(&tree.client, meet, direct).await?;
         on_code(&code);
         let found = find(&tree.client, &code, meeting, lan, &mut carrying);
         let late = |_| Error::Code("nobody came for the files within an hour".to_owned());
@@ -80,6 +85,7 @@ pub async fn offer(
 async fn register(
     client: &ClientOptions,
     meet: Option<ServerAddress>,
+    direct: bool,
 ) -> Result<(Code, Option<Meeting>), Error> {
     let Some(server) = meet else {
         return Ok((Code::random()?, None));
@@ -90,7 +96,7 @@ async fn register(
     };
     for _ in 0..TRIES {
         let code = Code::random()?;
-        if let Some(meeting) = Meeting::offer(&options, code.place()).await? {
+        if let Some(meeting) = Meeting::offer(&options, code.place(), direct).await? {
             return Ok((code, Some(meeting)));
         }
     }
@@ -128,6 +134,15 @@ async fn find(
                     && let Some(known) = first_of(client, &addresses, code).await?
                 {
                     return Ok(known);
+                }
+                if let Some(other) = met.other {
+                    let from_there = ClientOptions {
+                        endpoint: Some(met.endpoint.clone()),
+                        ..client.clone()
+                    };
+                    if let Some(known) = first_of(&from_there, &[other], code).await? {
+                        return Ok(known);
+                    }
                 }
                 let here = |e| Error::Code(format!("cannot open a socket on loopback: {e}"));
                 let socket = loopback().await.map_err(here)?;
@@ -175,9 +190,13 @@ async fn introduce(
     let proved = pake::prove(&connected.connection, code).await;
     let done = VarInt::from_u32(close::DONE);
     connected.connection.close(done, b"");
-    timeout(Duration::from_secs(1), connected.endpoint.wait_idle())
-        .await
-        .ok();
+    // What is said last must not be overtaken by the end of the meeting that carries it. The socket
+    // of the meeting itself remains.
+    if client.endpoint.is_none() {
+        timeout(Duration::from_secs(1), connected.endpoint.wait_idle())
+            .await
+            .ok();
+    }
     Ok(ClientOptions {
         token: proved?,
         ..known

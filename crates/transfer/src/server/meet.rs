@@ -1,5 +1,7 @@
 //! Strangers who meet: a sender waits under the public word of its code, a receiver joins, and what
-//! they send is passed on. They need no token, so everything is bounded.
+//! they send is passed on. If both want it, each is told the address and the port of which the
+//! other's connection comes, as the NATs before it show it. They need no token, so everything is
+//! bounded.
 
 use super::session::Peer;
 use super::shared::lock;
@@ -9,7 +11,7 @@ use crate::error::Error;
 use crate::wire::{Message, Reason};
 use noq_proto::VarInt;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -29,6 +31,23 @@ const WINDOW: u32 = 2 << 20;
 /// Data passed on at once, bytes.
 const PIECE: usize = 64 << 10;
 
+/// What an end of a meeting says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stranger {
+    /// It is the sender, who waits for the receiver.
+    pub sender: bool,
+    /// It may be told to the other end where its connection comes from.
+    pub direct: bool,
+}
+
+impl Stranger {
+    /// What the other end may be told.
+    fn address(self, connection: &Connection) -> Option<SocketAddr> {
+        let address = self.direct.then(|| connection.remote_address())??;
+        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    }
+}
+
 /// The senders that wait, by the public word.
 #[derive(Debug)]
 pub(super) struct Meetings {
@@ -46,6 +65,8 @@ struct Waiting {
 struct Joined {
     send: SendStream,
     receive: RecvStream,
+    /// What the sender may be told.
+    address: Option<SocketAddr>,
     /// Dropped when the meeting is over.
     over: oneshot::Sender<()>,
     place: OwnedSemaphorePermit,
@@ -99,9 +120,9 @@ impl Peer {
         connection: Connection,
         (mut send, receive): (SendStream, RecvStream),
         place: u16,
-        sender: bool,
+        stranger: Stranger,
     ) {
-        let result = match (&self.shared.meetings, sender) {
+        let result = match (&self.shared.meetings, stranger.sender) {
             (None, _) => Err(Error::refused(
                 Reason::Rights,
                 "this server lets nobody meet; its operator may start it with --meet",
@@ -110,8 +131,14 @@ impl Peer {
                 Err(Error::Protocol("there is no such word".to_owned()))
             }
             (Some(meetings), true) => {
-                self.wait(meetings, place, &connection, (&mut send, receive))
-                    .await
+                let address = stranger.address(&connection);
+                self.wait(
+                    (meetings, place),
+                    &connection,
+                    address,
+                    (&mut send, receive),
+                )
+                .await
             }
             (Some(meetings), false) => match self.join(meetings, place) {
                 Ok((join, place)) => {
@@ -120,6 +147,7 @@ impl Peer {
                     let joined = Joined {
                         send,
                         receive,
+                        address: stranger.address(&connection),
                         over,
                         place,
                     };
@@ -140,9 +168,9 @@ impl Peer {
 
     async fn wait(
         &self,
-        meetings: &Meetings,
-        place: u16,
+        (meetings, place): (&Meetings, u16),
         connection: &Connection,
+        address: Option<SocketAddr>,
         (send, mut receive): (&mut SendStream, RecvStream),
     ) -> Result<(), Error> {
         let joined = meetings.wait(place, self.address.ip())?;
@@ -156,12 +184,15 @@ impl Peer {
         let Joined {
             send: mut other_send,
             receive: mut other_receive,
+            address: other_address,
             over: _over,
             place: _place,
         } = joined.map_err(|_| Error::Stopped)?;
         connection.set_receive_window(VarInt::from_u32(WINDOW));
-        framing::write(send, &Message::Met).await?;
-        framing::write(&mut other_send, &Message::Met).await?;
+        // Both are told, or none.
+        let (here, there) = address.zip(other_address).unzip();
+        framing::write(&mut other_send, &Message::Met { other: here }).await?;
+        framing::write(send, &Message::Met { other: there }).await?;
         tokio::select! {
             () = pass(&mut receive, &mut other_send) => {}
             () = pass(&mut other_receive, send) => {}

@@ -166,6 +166,11 @@ impl Server {
         })
     }
 
+    /// The endpoint of its UDP socket, from which the program may also connect.
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// Replaces the users. Connections whose token is not valid any more, or permits something
     /// else, end at once; those of other users go on.
     pub fn set_users(&self, users: Users) {

@@ -1,6 +1,7 @@
 //! The connection of one client: who it is, its requests and its data streams.
 
 use super::admission::{Leave, Slot};
+use super::meet::Stranger;
 use super::options::{Event, RemoteUser};
 use super::queue::Place;
 use super::shared::{OnEvent, Shared, lock};
@@ -182,8 +183,12 @@ impl Peer {
                 version,
                 place,
                 sender,
+                direct,
             }) if version == VERSION => {
-                return self.meet(connection, (send, receive), place, sender).await;
+                let stranger = Stranger { sender, direct };
+                return self
+                    .meet(connection, (send, receive), place, stranger)
+                    .await;
             }
             Ok(Message::Code { version, message }) if version == VERSION => {
                 return self.check_code(connection, (send, receive), &message).await;

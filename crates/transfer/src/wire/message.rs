@@ -7,6 +7,7 @@ use super::{MAX_LIST, MAX_MESSAGE, MAX_PAKE, MAX_PATH, MAX_TARGET, WireError};
 use crate::token::Token;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 
 /// A message of a bidirectional stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -208,9 +209,14 @@ pub enum Message {
         place: u16,
         /// It is the sender, who waits for the receiver.
         sender: bool,
+        /// It may be told to the other end where this connection comes from.
+        direct: bool,
     },
     /// The other end is there: what follows on the stream comes from it.
-    Met,
+    Met {
+        /// Where the other end's connection comes from, if both may be told.
+        other: Option<SocketAddr>,
+    },
     /// The target has ended.
     Exited {
         /// The exit status of a program; 0 for a port.

@@ -70,9 +70,9 @@
 //!                                     <-  Welcome
 //!
 //! Strangers who meet at a server:
-//!   Meet(version, place, sender)      ->
+//!   Meet(version, place, ...)         ->
 //!                                     <-  Queued                a sender waits
-//!                                     <-  Met                   what follows is the other end's
+//!                                     <-  Met(its address)      what follows is the other end's
 //! ```
 //!
 //! The chunk streams of a pipe have their number as offset and the length 0, which is not known

@@ -1,6 +1,7 @@
 use super::*;
 use crate::token::Token;
 use proptest::prelude::*;
+use std::net::SocketAddr;
 
 fn hash() -> impl Strategy<Value = blake3::Hash> {
     any::<[u8; 32]>().prop_map(blake3::Hash::from_bytes)
@@ -133,14 +134,15 @@ fn message() -> impl Strategy<Value = Message> {
         any::<[u8; 32]>().prop_map(|proof| Message::CodeProof {
             proof: proof.into()
         }),
-        (any::<u16>(), any::<u16>(), any::<bool>()).prop_map(|(version, place, sender)| {
-            Message::Meet {
+        (any::<u16>(), any::<u16>(), any::<(bool, bool)>()).prop_map(
+            |(version, place, (sender, direct))| Message::Meet {
                 version,
                 place,
                 sender,
+                direct,
             }
-        }),
-        Just(Message::Met),
+        ),
+        any::<Option<SocketAddr>>().prop_map(|other| Message::Met { other }),
         (any::<[u8; 16]>(), path(), any::<u64>()).prop_map(|(id, path, bytes)| Message::Tree {
             id,
             path,

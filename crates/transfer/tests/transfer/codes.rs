@@ -31,10 +31,12 @@ fn at(service: &Service) -> ClientOptions {
     )
 }
 
-/// Offers a folder; `with` changes the words that the receiver uses.
+/// Offers a folder; `with` changes the words that the receiver uses. `direct`: what the sender and
+/// the receiver permit.
 async fn exchange(
     scratch: &ScratchDirectory,
     service: &Service,
+    direct: (bool, bool),
     with: impl Fn(Code) -> Code,
 ) -> (Result<TreeReport, Error>, Result<Fetched, Error>) {
     let source = scratch.subdirectory("source");
@@ -47,6 +49,7 @@ async fn exchange(
         tree: TreeOptions::new(meet.clone(), vec![source.join("")]),
         meet: Some(meet.server.clone()),
         lan: false,
+        direct: direct.0,
     };
     let (code, known) = oneshot::channel();
     let code = Mutex::new(Some(code));
@@ -62,6 +65,7 @@ async fn exchange(
             overwrite: false,
             meet: Some(meet.clone()),
             lan: false,
+            direct: direct.1,
         };
         fetch(options, |_| (), std::future::pending()).await
     };
@@ -71,23 +75,33 @@ async fn exchange(
         .expect("in time")
 }
 
+/// Directly if both ends permit that the other one learns their address.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_arrive_by_three_words() {
-    let scratch = ScratchDirectory::new();
-    let service = meeting(&scratch);
-    let (sent, got) = exchange(&scratch, &service, |code| code).await;
-    let sent = sent.expect("sent");
-    assert!(sent.error.is_none(), "{sent:?}");
-    let got = got.expect("got");
-    assert_eq!((got.files, got.bytes.get()), (2, 3_000_005));
-    let read = |name: &str| fs::read(scratch.path().join("got").join(name)).expect("there");
-    assert_eq!(read("a"), b"small");
-    assert_eq!(read("sub/b"), vec![7; 3_000_000]);
+    for direct in [(false, false), (true, false), (false, true), (true, true)] {
+        let scratch = ScratchDirectory::new();
+        let service = meeting(&scratch);
+        let (sent, got) = exchange(&scratch, &service, direct, |code| code).await;
+        let sent = sent.expect("sent");
+        assert!(sent.error.is_none(), "{sent:?}");
+        let got = got.expect("got");
+        assert_eq!((got.files, got.bytes.get()), (2, 3_000_005));
+        assert_eq!(got.direct, direct == (true, true));
+        let read = |name: &str| fs::read(scratch.path().join("got").join(name)).expect("there");
+        assert_eq!(read("a"), b"small");
+        assert_eq!(read("sub/b"), vec![7; 3_000_000]);
+    }
 }
 
 /// Other words with the same first one: both ends learn it, and nothing arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_words_end_both_ends() {
+    for direct in [(false, false), (true, true)] {
+        wrong_words(direct).await;
+    }
+}
+
+async fn wrong_words(direct: (bool, bool)) {
     let scratch = ScratchDirectory::new();
     let service = meeting(&scratch);
     let wrong = |code: Code| {
@@ -97,7 +111,7 @@ async fn wrong_words_end_both_ends() {
         assert_ne!(code, other, "one in four million");
         other
     };
-    let (sent, got) = exchange(&scratch, &service, wrong).await;
+    let (sent, got) = exchange(&scratch, &service, direct, wrong).await;
     for error in [
         sent.expect_err("wrong words"),
         got.expect_err("wrong words"),
@@ -114,6 +128,7 @@ async fn wrong_words_end_both_ends() {
         overwrite: false,
         meet: Some(at(&service)),
         lan: false,
+        direct: false,
     };
     let error = fetch(unknown, |_| (), std::future::pending())
         .await
@@ -134,6 +149,7 @@ async fn a_server_lets_strangers_meet_only_if_its_operator_wants() {
         overwrite: false,
         meet: Some(at(&service)),
         lan: false,
+        direct: false,
     };
     let fetched = fetch(options, |_| (), std::future::pending()).await;
     let error = fetched.expect_err("refused").to_string();

@@ -55,7 +55,7 @@ pub(crate) struct Dial<'a> {
 
 /// A connection to a server that has proved its identity.
 pub(crate) struct Connected {
-    /// The endpoint of this connection alone.
+    /// The endpoint, of this connection alone unless the options name one.
     pub endpoint: Endpoint,
     /// The connection.
     pub connection: Connection,
@@ -174,7 +174,10 @@ impl<'a> Dial<'a> {
         datagrams::seek_largest(&mut transport, address);
         let prepared = factory.client(config, transport, self.options.priority);
         let links = self.links(address, first).map_err(|e| local(&e))?;
-        let endpoint = open(address, links.first()).map_err(|e| local(&e))?;
+        let endpoint = match &self.options.endpoint {
+            Some(endpoint) => endpoint.clone(),
+            None => open(address, links.first()).map_err(|e| local(&e))?,
+        };
         let mut connecting = endpoint
             .connect(prepared, address, SERVER_NAME)
             .map_err(|e| local(&format!("{address}: {e}")))?;
@@ -234,7 +237,7 @@ impl<'a> Dial<'a> {
 impl Dial<'_> {
     /// The interfaces to `address`, the `first`-th of them first; none: the system chooses.
     fn links(&self, address: SocketAddr, first: usize) -> Result<Vec<String>, String> {
-        if self.options.via.is_empty() {
+        if self.options.via.is_empty() || self.options.endpoint.is_some() {
             return Ok(Vec::new());
         }
         let mut links = via::interfaces(&self.options.via, address)?;
