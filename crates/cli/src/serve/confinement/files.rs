@@ -66,6 +66,10 @@ pub(super) fn confine(uses: &Uses, own: Option<&File>) -> Result<bool, RulesetEr
         (&mut rules.0).add_rule(PathBeneath::new(own, AccessFs::ReadFile))?;
     }
     rules.add("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile)?;
+    // A statically linked program does not find the system call, and reads these instead.
+    for random in ["/dev/random", "/dev/urandom"] {
+        rules.add(random, AccessFs::ReadFile.into())?;
+    }
     let terminal = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     rules.add("/dev/tty", terminal)?;
     let names = uses.needs.names.then_some(NAMES).into_iter().flatten();
