@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_net::Queue;
 use whimbrel_report::figure::Figure;
-use whimbrel_study::path::fraction;
+use whimbrel_study::path::{Recorded, fraction};
 use whimbrel_study::real::algorithm::for_tcp;
 use whimbrel_study::real::paper::{self, Case};
 use whimbrel_study::real::text::{self, RACE};
@@ -122,6 +122,7 @@ impl DemoArgs {
             queue: Queue::Bdp(1.0),
             loss: self.loss,
             outages: Vec::new(),
+            recorded: Recorded::default(),
             carrier: match self.tcp {
                 true => Carrier::Tcp,
                 false => Carrier::Quic,

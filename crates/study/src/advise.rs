@@ -298,6 +298,7 @@ impl<'a> Advisor<'a> {
                 .map_or(Queue::Bdp(1.0), |queue| queue.value),
             loss: path.loss.first().map(|loss| loss.value).unwrap_or_default(),
             outages: &[],
+            recorded: &path.recorded()?,
             controller: &controller,
             tcp: false,
         };

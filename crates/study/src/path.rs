@@ -33,6 +33,15 @@ pub struct Path {
     pub loss: Vec<Written<Probability>>,
 }
 
+/// Recorded rates of a path. What is `None` is constant.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    /// From the sender to the receiver.
+    pub forward: Option<Written<ServiceSpec>>,
+    /// Of the way back.
+    pub back: Option<Written<ServiceSpec>>,
+}
+
 impl Path {
     /// Refuses several values where only one path makes sense; `why` says so.
     ///
@@ -51,21 +60,35 @@ impl Path {
         several.into_iter().flatten().next().map_or(Ok(()), Err)
     }
 
+    /// Its recorded rates.
+    ///
+    /// # Errors
+    /// If one cannot be read; names the flag and the file.
+    pub fn recorded(&self) -> Result<Recorded, ScenarioError> {
+        self.read(&mut Traces::default())
+    }
+
+    fn read(&self, traces: &mut Traces) -> Result<Recorded, ScenarioError> {
+        let mut read = |file: &Option<Written<PathBuf>>| {
+            let file = file.as_ref();
+            file.map(|file| recorded(file, traces)).transpose()
+        };
+        Ok(Recorded {
+            forward: read(&self.rate_trace)?,
+            back: read(&self.back_trace)?,
+        })
+    }
+
     /// The bottleneck with the first value of each property.
     ///
     /// # Errors
     /// If the rate is zero, or a recorded rate cannot be read; names the flag and the file.
     pub fn link(&self, traces: &mut Traces) -> Result<Link, ScenarioError> {
         let constant = self.rate.first().map(constant_rate).transpose()?;
-        let rate = match &self.rate_trace {
-            None => constant,
-            Some(file) => Some(recorded(file, traces)?),
-        };
-        let back = self.back_trace.as_ref();
-        let back = back.map(|file| recorded(file, traces)).transpose()?;
+        let Recorded { forward, back } = self.read(traces)?;
         Ok(Link {
             forward: Direction {
-                rate,
+                rate: forward.or(constant),
                 delay: self.rtt.first().map(half_of),
                 queue: self.queue.first().cloned(),
                 aqm: None,

@@ -1,7 +1,7 @@
 //! What the simulator predicts for the transfer of a file: over QUIC with noq's settings, or over
 //! Linux TCP.
 
-use crate::path::LINK;
+use crate::path::{LINK, Recorded};
 use crate::runs::run_all;
 use crate::transport::Transport;
 use crate::{BadInput, Error, Observer};
@@ -24,8 +24,10 @@ const SAMPLE: Duration = Duration::from_millis(100);
 /// One transfer: a file over a path with an algorithm.
 #[derive(Debug, Clone)]
 pub struct Transfer<'a> {
-    /// Rate of the path.
+    /// Rate of the path; of a recorded one its mean.
     pub rate: Rate,
+    /// Recorded rates instead.
+    pub recorded: &'a Recorded,
     /// Base RTT of the path.
     pub rtt: Duration,
     /// Buffer size of the path.
@@ -161,9 +163,14 @@ impl Transfer<'_> {
             outages: Some(self.outages.to_vec()),
             ..Loss::random(self.loss)
         };
+        let Recorded { forward, back } = self.recorded;
         let mut link = Link::new(LINK);
+        link.reverse.rate = back.clone();
         link.forward = Direction {
-            rate: Some(constant_rate(&Written::of("rate", self.rate))?),
+            rate: Some(match forward {
+                Some(recorded) => recorded.clone(),
+                None => constant_rate(&Written::of("rate", self.rate))?,
+            }),
             delay: Some(half_of(&Written::of("rtt", self.rtt))),
             queue: Some(Written::of("queue", self.queue)),
             aqm: None,

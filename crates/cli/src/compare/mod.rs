@@ -147,8 +147,8 @@ pub struct CompareArgs {
     #[arg(
         long,
         conflicts_with_all = [
-            "rate_trace", "back_trace", "flows", "neighbours", "streams", "messages", "seeds", "recovery",
-            "transport", "print_scenario", "plot", "save", "iperf3", "files",
+            "flows", "neighbours", "streams", "messages", "seeds", "recovery", "transport",
+            "print_scenario", "plot", "save", "iperf3", "files",
         ]
     )]
     real: bool,

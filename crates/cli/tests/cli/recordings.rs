@@ -90,3 +90,28 @@ fn the_way_back_limits_a_comparison() {
     fs::write(folder.path().join("path.toml"), text).expect("written");
     assert_eq!(goodput("sim path.toml --json"), slow);
 }
+
+#[test]
+fn real_transfers_over_a_recorded_rate_stand_beside_the_simulator() {
+    let folder = files();
+    let args = "compare --real --rate-trace lte.down --back-trace rate.csv --rtt 20ms --duration \
+                2s --controllers cubic --json";
+    let output = whimbrel_in(folder.path(), args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = parse(&text(&output.stdout));
+    // 801 opportunities of 1504 bytes in a second.
+    let mean = number(&report, "/rate_bps") / 1e6;
+    assert!((9.5..9.8).contains(&mean), "{report}");
+    for run in list(&report["runs"]) {
+        let simulated = number(run, "/simulated/goodput_bps");
+        assert!((4e6..9.8e6).contains(&simulated), "{run}");
+        match run["not_measured"].as_str() {
+            Some(why) => println!("skipped: {why}"),
+            None => {
+                // A busy machine is slower, but the path is no faster.
+                let measured = number(run, "/measured/goodput_bps");
+                assert!((0.2 * simulated..9.8e6).contains(&measured), "{run}");
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! than was seen, and the others may be faster still.
 
 use crate::Unobserved;
+use crate::path::Recorded;
 use crate::prediction::Transfer;
 use serde::Serialize;
 use std::sync::mpsc;
@@ -155,6 +156,7 @@ impl Seen {
                     queue: Queue::Bdp(1.0),
                     loss,
                     outages: &[],
+                    recorded: &Recorded::default(),
                     controller,
                     tcp: false,
                 };

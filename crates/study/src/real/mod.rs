@@ -47,7 +47,7 @@ pub use page::page;
 pub use path_table::{path_table, topology_json, topology_tables};
 pub use transfer::Progress;
 
-use crate::path::Path;
+use crate::path::{Path, Recorded};
 use crate::prediction::{Prediction, Transfer as Predicted};
 use crate::{BadInput, Error, Observer};
 use load::Meter;
@@ -127,8 +127,10 @@ pub enum Length {
 /// One transfer: a file over a path under an algorithm.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// Rate of the path.
+    /// Rate of the path; of a recorded one its mean.
     pub rate: Rate,
+    /// Recorded rates instead.
+    pub recorded: Recorded,
     /// Base RTT of the path.
     pub rtt: Duration,
     /// Buffer size of the path.
@@ -154,6 +156,7 @@ impl Trial {
     fn simulated(&self) -> Predicted<'_> {
         Predicted {
             rate: self.rate,
+            recorded: &self.recorded,
             rtt: self.rtt,
             queue: self.queue,
             loss: self.loss,
@@ -244,12 +247,19 @@ pub fn on_both_carriers(
     if time.value.is_zero() {
         return Err(time.fail("must be above zero; write e.g. `10 s`").into());
     }
-    let (Some(rate), Some(rtt)) = (path.rate.first(), path.rtt.first()) else {
-        return Err(BadInput::new("--real needs --rate and --rtt").into());
+    let recorded = path.recorded()?;
+    let constant = path.rate.first().map(|rate| rate.value);
+    let mean = recorded
+        .forward
+        .as_ref()
+        .and_then(|rate| rate.value.nominal_rate());
+    let (Some(rate), Some(rtt)) = (mean.or(constant), path.rtt.first()) else {
+        return Err(BadInput::new("--real needs --rate or --rate-trace, and --rtt").into());
     };
     let (queue, loss) = (path.queue.first(), path.loss.first());
     let trial = |(controller, carrier)| Trial {
-        rate: rate.value,
+        rate,
+        recorded: recorded.clone(),
         rtt: rtt.value,
         queue: queue.map_or(Queue::Bdp(1.0), |queue| queue.value),
         loss: loss.map(|loss| loss.value).unwrap_or_default(),

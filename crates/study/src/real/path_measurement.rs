@@ -120,9 +120,9 @@ impl PathMeasurement {
         }
         let all: Vec<&ProbeSample> = report.samples.iter().filter(|s| s.rtt > 0.0).collect();
         let longest = all.iter().map(|s| s.rtt).fold(0.0, f64::max) - rtt;
-        let short = rtt + (SHORT * longest).max(NOISE);
-        let random = Lost::split(&calm, short).0.estimate();
-        let overflow = Lost::split(&all, short).1;
+        let queues = Queues::of(report, longest);
+        let random = Lost::split(&calm, &queues).0.estimate();
+        let overflow = Lost::split(&all, &queues).1;
         let is_full =
             longest > NOISE && overflow.sent > 0 && overflow.part() > FULL * random.value.max(1e-4);
         let carried = carried(report.mtu, random.value);
@@ -322,6 +322,45 @@ fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
+/// When a queue is long. Where the rate varies, the same number of packets takes another time, and a
+/// buffer that is full at a high rate holds less time than at a low one; so a queue is long by its
+/// packets or by its time.
+struct Queues {
+    min_rtt: f64,
+    mtu: f64,
+    /// Longer ones are long, seconds.
+    seconds: f64,
+    /// Longer ones are long, packets.
+    packets: f64,
+}
+
+impl Queues {
+    /// `longest`: the longest queue of a probe, seconds.
+    fn of(report: &ProbeReport, longest: f64) -> Self {
+        let mut this = Self {
+            min_rtt: report.min_rtt,
+            mtu: f64::from(report.mtu.max(1200)),
+            seconds: (SHORT * longest).max(NOISE),
+            packets: 0.0,
+        };
+        let full = report.of(ProbeStage::Full);
+        this.packets = SHORT * quantile(full.map(|sample| this.in_packets(sample)), TOP);
+        this
+    }
+
+    /// The queue in packets: of what is in flight, what is not on the links.
+    fn in_packets(&self, sample: &ProbeSample) -> f64 {
+        let arrived = sample.delivered as f64 / self.mtu;
+        let in_flight = sample.sent_packets.saturating_sub(sample.lost_packets) as f64 - arrived;
+        in_flight.max(0.0) * (1.0 - self.min_rtt / sample.rtt.max(self.min_rtt))
+    }
+
+    fn is_long(&self, sample: &ProbeSample) -> bool {
+        let seconds = sample.rtt - self.min_rtt;
+        seconds > self.seconds || seconds > NOISE && self.in_packets(sample) > self.packets
+    }
+}
+
 /// Packets lost of those sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lost {
@@ -330,17 +369,17 @@ struct Lost {
 }
 
 impl Lost {
-    /// Those that met a queue of an RTT up to `limit`, and those that met a longer one. What becomes
-    /// of a packet is known a round trip after it was sent. The RTT that it met is measured about
-    /// then, and where a queue fills within a round trip, not before: so a packet met a longer queue
-    /// if the RTT was above `limit` at any time since it was sent.
-    fn split(samples: &[&ProbeSample], limit: f64) -> (Self, Self) {
+    /// Those that met a short queue, and those that met a long one. What becomes of a packet is known
+    /// a round trip after it was sent. The RTT that it met is measured about then, and where a queue
+    /// fills within a round trip, not before: so a packet met a long queue if there was one at any
+    /// time since it was sent.
+    fn split(samples: &[&ProbeSample], queues: &Queues) -> (Self, Self) {
         let mut sums = [Self::default(); 2];
         let mut sent = 0;
         let mut last_long = None;
         for (i, pair) in samples.windows(2).enumerate() {
             let [before, now] = pair else { continue };
-            if now.rtt > limit {
+            if queues.is_long(now) {
                 last_long = Some(i + 1);
             }
             let known = sent;
@@ -520,6 +559,27 @@ mod tests {
                 lost += 5;
             }
             sample.lost_packets = lost;
+        }
+        let path = PathMeasurement::of("host", &report).expect("long enough");
+        assert_eq!(path.loss.value, 0.0, "{path:?}");
+    }
+
+    /// A buffer of 300 packets takes half a second at the slowest rate of the path and 60 ms at
+    /// another, at which it overflows as well.
+    #[test]
+    fn a_buffer_that_is_full_at_a_high_rate_is_full() {
+        let mut report = report();
+        let mut lost = 0;
+        for (i, sample) in report.samples.iter_mut().enumerate() {
+            let (rtt, in_flight) = match i {
+                50..250 => (0.54, 300),
+                400..412 => (0.1, 300),
+                _ => (0.04, 30),
+            };
+            lost += if (400..412).contains(&i) { 5 } else { 0 };
+            sample.rtt = rtt;
+            sample.lost_packets = lost;
+            sample.sent_packets = sample.delivered / 1472 + lost + in_flight;
         }
         let path = PathMeasurement::of("host", &report).expect("long enough");
         assert_eq!(path.loss.value, 0.0, "{path:?}");

@@ -9,6 +9,7 @@ pub mod text;
 
 use super::{Carrier, Length, RUNS, Row, Trial};
 use crate::Error;
+use crate::path::Recorded;
 use whimbrel_cc::Spec;
 use whimbrel_experiment::{Experiment, Library, RowSpec};
 use whimbrel_net::{Outage, Queue};
@@ -160,6 +161,7 @@ fn case(experiment: &Experiment, point: &Point, full: bool, seed: u64) -> Option
             queue: Queue::Bdp(1.0),
             loss: Probability::ZERO,
             outages: fades.outages(full),
+            recorded: Recorded::default(),
             carrier: Carrier::Quic,
             controller,
             length: Length::Size(if full { FULL } else { TENTH }),
