@@ -27,7 +27,7 @@ const TOP: f64 = 0.9;
 /// wait for one before them, or for a processor.
 const BASE: f64 = 0.1;
 /// A tenth of the windows each is slower and faster than this, and the rate varies if the faster is
-/// so many times the slower.
+/// so many times the slower, or if the longest queue was so many times slower than the mean rate.
 const TENTHS: (f64, f64) = (0.1, 0.9);
 const VARIES: f64 = 2.0;
 /// The machine was busy if one sample of twenty came later than this many seconds, and than this
@@ -58,11 +58,14 @@ pub struct PathMeasurement {
     pub rate: Estimate,
     /// The rates below and above which a tenth of the windows was, bit/s.
     pub tenths: (f64, f64),
+    /// Whether the rate varied: by these, or because the longest queue took several times as long as
+    /// its packets take at the mean rate.
+    pub varies: bool,
     /// The base RTT without the time in which the bottleneck sends one packet, seconds.
     pub rtt: Estimate,
     /// Packets lost with a short queue, of those sent.
     pub loss: Estimate,
-    /// The longest queue, in products of rate and base RTT.
+    /// The longest queue, in products of rate and base RTT; of a rate that varied its packets count.
     pub queue_bdp: Estimate,
     /// Whether that was the whole buffer, by the packets lost then.
     pub is_full: bool,
@@ -131,12 +134,22 @@ impl PathMeasurement {
         let base = quantile(report.of(ProbeStage::Calm).map(|sample| sample.rtt), BASE);
         let serialization = (f64::from(report.mtu) + HEADERS) * 8.0 / rate.value;
         // Samples at the end of the buffer: what the longest of them has above the others is noise.
-        let top = all.iter().map(|sample| sample.rtt - rtt);
-        let top = median(top.filter(|queue| *queue >= TOP * longest));
+        let top = all
+            .iter()
+            .filter(|sample| sample.rtt - rtt >= TOP * longest);
+        let packets = median(top.clone().map(|sample| queues.in_packets(sample)));
+        let top = median(top.map(|sample| sample.rtt - rtt));
+        // What the same packets take at the mean rate.
+        let usual = packets * serialization;
+        let slow = f64::max(1.0, top / usual.max(NOISE));
+        let slowed = slow > VARIES;
+        let slow = if slowed { slow } else { 1.0 };
+        let (tenth_slow, tenth_fast) = (tenth(TENTHS.0), tenth(TENTHS.1));
         Ok(Self {
             host: host.to_owned(),
             rate,
-            tenths: (tenth(TENTHS.0), tenth(TENTHS.1)),
+            tenths: (tenth_slow, tenth_fast),
+            varies: slowed || tenth_fast > VARIES * tenth_slow,
             rtt: Estimate {
                 // The fastest packet may have been a short one.
                 value: (base - serialization).clamp((rtt - serialization).max(0.0), rtt),
@@ -144,10 +157,10 @@ impl PathMeasurement {
             },
             loss: random,
             queue_bdp: Estimate {
-                value: top / rtt,
+                value: top / slow / rtt,
                 interval: match is_full {
-                    true => (TOP * longest / rtt, longest / rtt),
-                    false => (top / rtt, f64::INFINITY),
+                    true => (TOP * longest / slow / rtt, longest / slow / rtt),
+                    false => (top / slow / rtt, f64::INFINITY),
                 },
             },
             is_full,
@@ -242,7 +255,7 @@ impl PathMeasurement {
             )
         });
         let (slow, fast) = self.tenths;
-        let varies = (fast > VARIES * slow).then(|| {
+        let varies = self.varies.then(|| {
             format!(
                 "The rate varied: {:.1} Mbit/s or less in a tenth of the time, {:.1} or more in \
                  another. The advice is for a constant rate. For a recorded one: whimbrel advise \
@@ -583,6 +596,11 @@ mod tests {
         }
         let path = PathMeasurement::of("host", &report).expect("long enough");
         assert_eq!(path.loss.value, 0.0, "{path:?}");
+        // The 278 packets of the longest queue take 83 ms at the mean rate.
+        assert!(
+            path.varies && (path.queue_bdp.value - 2.05).abs() < 0.1,
+            "{path:?}"
+        );
     }
 
     #[test]
