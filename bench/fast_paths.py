@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """`whimbrel send` beside scp and rsync over ssh on fast paths, in the same minutes.
 
-    bench/fast_paths.py --whimbrel target/release/whimbrel [--path loopback|veth|1gbit] [--runs N]
-                        [--files N]
+    bench/fast_paths.py --whimbrel target/release/whimbrel
+                        [--path loopback|veth|1gbit|1gbit-1ms|10gbit-1ms] [--runs N] [--files N]
 
 Paths: loopback; two network namespaces with a virtual Ethernet of 1500 bytes and no limit
-(`veth`); the same behind a token bucket of 1 Gbit/s (`1gbit`). One file from and to /dev/shm, or
-with --files a tree of so many files of 4 KiB. The programs take turns, so that what else the machine does meets all alike. The time is that of the
-whole command: start, handshake, and for `whimbrel send` verification and flush. The CPU time is
+(`veth`); the same behind a token bucket of 1 Gbit/s (`1gbit`); two namespaces that `whimbrel link`
+joins, of 1 and 10 Gbit/s with a base RTT of 1 ms, whose CPU time does not count. One file from and
+to /dev/shm, or with --files a tree of so many files of 4 KiB. The programs take turns, so that what
+else the machine does meets all alike. The time is that of the whole command: start, handshake, and
+for `whimbrel send` verification and flush. The CPU time is
 that of the whole machine meanwhile, kernel and both ends, so nothing else should run. Every copy
 is compared with its source. The last column is the ratio to scp of the same round, its median.
 Needs root, openssh-server and rsync.
@@ -44,6 +46,9 @@ class Loopback:
 
     host, near, far = "127.0.0.1", (), ()
 
+    def __init__(self, _):
+        pass
+
     def close(self):
         """Nothing was made."""
 
@@ -53,7 +58,7 @@ class Veth:
 
     host = FAR
 
-    def __init__(self, rate=None):
+    def __init__(self, _, rate=None):
         self.names = [f"whimbrel-bench-{end}-{os.getpid()}" for end in ("near", "far")]
         self.near, self.far = (("ip", "netns", "exec", name) for name in self.names)
         near, far = self.names
@@ -75,7 +80,41 @@ class Veth:
             run("ip", "netns", "delete", name)
 
 
-PATHS = {"loopback": Loopback, "veth": Veth, "1gbit": lambda: Veth("1gbit")}
+class Emulated:
+    """Two namespaces, and a path of `whimbrel link` between them."""
+
+    host = "10.77.0.2"
+
+    def __init__(self, whimbrel, rate):
+        # Two programs that do nothing but keep the namespaces, found by their numbers.
+        ends = [str(86400 + 2 * os.getpid() + end) for end in range(2)]
+        flags = ("--rate", rate, "--rtt", "1ms", "--queue", "1bdp", "--quiet")
+        far = ("--far", f"exec sleep {ends[1]}")
+        self.link = subprocess.Popen([whimbrel, "link", *flags, *far, "--", "sleep", ends[0]])
+        self.near, self.far = (self.enter(f"sleep {end}") for end in ends)
+
+    def enter(self, line):
+        """What runs a command where this one runs."""
+        for _ in range(100):
+            found = subprocess.run(("pgrep", "-xf", line), capture_output=True, check=False)
+            if found.returncode == 0:
+                return ("nsenter", "--net", "-t", found.stdout.decode().split()[0])
+            time.sleep(0.1)
+        sys.exit(f"fast_paths: {line} did not start")
+
+    def close(self):
+        """Ends the emulator, and with it the namespaces."""
+        self.link.send_signal(signal.SIGINT)
+        self.link.wait()
+
+
+PATHS = {
+    "loopback": Loopback,
+    "veth": Veth,
+    "1gbit": lambda whimbrel: Veth(whimbrel, "1gbit"),
+    "1gbit-1ms": lambda whimbrel: Emulated(whimbrel, "1 Gbit/s"),
+    "10gbit-1ms": lambda whimbrel: Emulated(whimbrel, "10 Gbit/s"),
+}
 
 
 class Bench:
@@ -187,7 +226,7 @@ def main():
     for name in options.path or PATHS:
         folder = Path(f"/dev/shm/whimbrel-fast-paths-{os.getpid()}")
         folder.mkdir()
-        path = PATHS[name]()
+        path = PATHS[name](whimbrel)
         GROUP.mkdir()
         rows = {program: [] for program in programs}
         try:
