@@ -124,32 +124,37 @@ impl PathMeasurement {
         let all: Vec<&ProbeSample> = report.samples.iter().filter(|s| s.rtt > 0.0).collect();
         let longest = all.iter().map(|s| s.rtt).fold(0.0, f64::max) - rtt;
         let queues = Queues::of(report, longest);
-        let random = Lost::split(&calm, &queues).0.estimate();
-        let overflow = Lost::split(&all, &queues).1;
-        let is_full =
-            longest > NOISE && overflow.sent > 0 && overflow.part() > FULL * random.value.max(1e-4);
-        let carried = carried(report.mtu, random.value);
-        let rate = mean_rate(&rates, carried);
-        let tenth = |part| quantile(rates.iter().copied(), part) * carried;
-        let base = quantile(report.of(ProbeStage::Calm).map(|sample| sample.rtt), BASE);
-        let serialization = (f64::from(report.mtu) + HEADERS) * 8.0 / rate.value;
         // Samples at the end of the buffer: what the longest of them has above the others is noise.
         let top = all
             .iter()
             .filter(|sample| sample.rtt - rtt >= TOP * longest);
         let packets = median(top.clone().map(|sample| queues.in_packets(sample)));
         let top = median(top.map(|sample| sample.rtt - rtt));
-        // What the same packets take at the mean rate.
-        let usual = packets * serialization;
-        let slow = f64::max(1.0, top / usual.max(NOISE));
-        let slowed = slow > VARIES;
-        let slow = if slowed { slow } else { 1.0 };
-        let (tenth_slow, tenth_fast) = (tenth(TENTHS.0), tenth(TENTHS.1));
+        // How many times as long as at the mean rate these packets took.
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let usual = packets * f64::from(report.mtu) * 8.0 / mean;
+        let slowed = top / usual.max(NOISE);
+        let slow = if slowed > VARIES { slowed } else { 1.0 };
+        let tenth = |part| quantile(rates.iter().copied(), part);
+        let varies = slow > 1.0 || tenth(TENTHS.1) > VARIES * tenth(TENTHS.0);
+        let queues = if varies {
+            queues.by_packets(report)
+        } else {
+            queues
+        };
+        let random = Lost::split(&calm, &queues).0.estimate();
+        let overflow = Lost::split(&all, &queues).1;
+        let is_full =
+            longest > NOISE && overflow.sent > 0 && overflow.part() > FULL * random.value.max(1e-4);
+        let carried = carried(report.mtu, random.value);
+        let rate = mean_rate(&rates, carried);
+        let base = quantile(report.of(ProbeStage::Calm).map(|sample| sample.rtt), BASE);
+        let serialization = (f64::from(report.mtu) + HEADERS) * 8.0 / rate.value;
         Ok(Self {
             host: host.to_owned(),
             rate,
-            tenths: (tenth_slow, tenth_fast),
-            varies: slowed || tenth_fast > VARIES * tenth_slow,
+            tenths: (tenth(TENTHS.0) * carried, tenth(TENTHS.1) * carried),
+            varies,
             rtt: Estimate {
                 // The fastest packet may have been a short one.
                 value: (base - serialization).clamp((rtt - serialization).max(0.0), rtt),
@@ -336,8 +341,8 @@ fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
 }
 
 /// When a queue is long. Where the rate varies, the same number of packets takes another time, and a
-/// buffer that is full at a high rate holds less time than at a low one; so a queue is long by its
-/// packets or by its time.
+/// buffer that is full at a high rate holds less time than at a low one; so there a queue is long by
+/// its packets or by its time.
 struct Queues<'a> {
     samples: &'a [ProbeSample],
     min_rtt: f64,
@@ -351,16 +356,23 @@ struct Queues<'a> {
 impl<'a> Queues<'a> {
     /// `longest`: the longest queue of a probe, seconds.
     fn of(report: &'a ProbeReport, longest: f64) -> Self {
-        let mut this = Self {
+        Self {
             samples: &report.samples,
             min_rtt: report.min_rtt,
             mtu: f64::from(report.mtu.max(1200)),
             seconds: (SHORT * longest).max(NOISE),
-            packets: 0.0,
-        };
+            packets: f64::INFINITY,
+        }
+    }
+
+    /// The same for a path whose rate varied: its queues are long by their packets, too.
+    fn by_packets(self, report: &ProbeReport) -> Self {
         let full = report.of(ProbeStage::Full);
-        this.packets = SHORT * quantile(full.map(|sample| this.in_packets(sample)), TOP);
-        this
+        let most = quantile(full.map(|sample| self.in_packets(sample)), TOP);
+        Self {
+            packets: SHORT * most,
+            ..self
+        }
     }
 
     /// The queue in packets: of what was in flight a round trip ago and has arrived since, what was
@@ -593,7 +605,8 @@ mod tests {
             // The RTT, and packets that arrive in 10 ms.
             let (rtt, packets) = match i {
                 0..50 => (0.04, 6),
-                50..250 => (0.54, 6),
+                50..150 => (0.54, 6),
+                150..250 => (0.2, 18),
                 390..412 => (0.1, 30),
                 _ => (0.04, 10),
             };
