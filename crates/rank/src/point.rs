@@ -13,7 +13,9 @@
 //! Everything else in the file is a scenario. The flows under test take the algorithm that is
 //! scored, whatever controller the file names.
 
+use crate::receive_window;
 use std::fmt;
+use whimbrel_sim::TcpSettings;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_sim::scenario::{Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Written};
@@ -265,7 +267,7 @@ impl MatrixPoint {
             flows,
             neighbour,
             text: text.to_owned(),
-            spec: ScenarioSpec::read(&document)?,
+            spec: bounded(ScenarioSpec::read(&document)?, only),
         })
     }
 
@@ -283,7 +285,7 @@ impl MatrixPoint {
         flows: &[&str],
         spec: ScenarioSpec,
     ) -> Result<Self, ScenarioError> {
-        Scenario::new(&spec)?;
+        let scenario = Scenario::new(&spec)?;
         if rtt.value.is_zero() {
             return Err(rtt.fail(ZERO));
         }
@@ -303,7 +305,10 @@ impl MatrixPoint {
             flows: flows.iter().map(|name| (*name).to_owned()).collect(),
             neighbour: neighbour.map(|data| data.controller.value.to_string()),
             text: spec.to_string(),
-            spec,
+            spec: match scenario.points() {
+                [only] => bounded(spec, only),
+                _ => spec,
+            },
         })
     }
 
@@ -356,6 +361,15 @@ impl MatrixPoint {
             .flat_map(|flow| vec![is_one(flow.name); flow.count as usize])
             .collect()
     }
+}
+
+/// The scenario of a point, with a receive window if it has the default.
+fn bounded(mut spec: ScenarioSpec, point: &Point) -> ScenarioSpec {
+    let window = &mut spec.run.settings.tcp.receive_window;
+    if *window == TcpSettings::default().receive_window {
+        *window = receive_window::of(&point.network(1)).unwrap_or(*window);
+    }
+    spec
 }
 
 /// The flows under test, and the controller of the first other one.
