@@ -4,18 +4,15 @@
 use crate::atomic_file;
 use crate::failure::BadInput;
 use crate::{print, real};
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_net::Queue;
 use whimbrel_report::figure::Figure;
-use whimbrel_study::path::{Recorded, fraction};
-use whimbrel_study::real::algorithm::for_tcp;
+use whimbrel_study::path::fraction;
 use whimbrel_study::real::paper::{self, Case};
-use whimbrel_study::real::text::{self, RACE};
+use whimbrel_study::real::race::Race;
 use whimbrel_study::real::two_links::{Link, TwoLinks};
-use whimbrel_study::real::{Carrier, Length, Order, RUNS, Row, Trial};
+use whimbrel_study::real::{Carrier, Order, Row};
 use whimbrel_transfer::default_controller;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
@@ -113,37 +110,6 @@ pub struct DemoArgs {
     json: bool,
 }
 
-impl DemoArgs {
-    /// The transfer of a controller.
-    fn trial(&self, controller: &Spec) -> Trial {
-        Trial {
-            rate: self.rate,
-            rtt: self.rtt,
-            queue: Queue::Bdp(1.0),
-            loss: self.loss,
-            outages: Vec::new(),
-            recorded: Recorded::default(),
-            carrier: match self.tcp {
-                true => Carrier::Tcp,
-                false => Carrier::Quic,
-            },
-            controller: controller.clone(),
-            length: self.size.map_or(Length::Time(self.time), Length::Size),
-            seed: self.seed,
-            runs: RUNS,
-        }
-    }
-
-    /// The path in words.
-    fn path(&self) -> String {
-        let transport = if self.tcp { "Linux TCP, " } else { "" };
-        let Self {
-            rate, rtt, loss, ..
-        } = self;
-        format!("{transport}{rate}, RTT {rtt}, {loss} random loss, buffer 1 BDP")
-    }
-}
-
 /// Predicts, measures, compares.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.paper.is_some() {
@@ -152,52 +118,22 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.two_links {
         return over_two_links(&args);
     }
-    let too_small = [
-        (
-            args.size.is_some_and(Bytes::is_zero),
-            "--size: an empty file shows nothing; write e.g. `8 MiB`",
-        ),
-        (
-            args.time.is_zero(),
-            "--time: must be above zero; write e.g. `45 s`",
-        ),
-        (
-            args.rate == Rate::ZERO,
-            "--rate: nothing moves at zero; write e.g. `50 Mbit/s`",
-        ),
-    ];
-    if let Some((_, why)) = too_small.iter().find(|(wrong, _)| *wrong) {
-        return Err(BadInput::new(why).into());
-    }
-    let trials = args.controllers.iter().map(|spec| args.trial(spec));
-    let trials: Vec<Trial> = trials.collect();
-    if let Some(wrong) = trials.iter().find(|t| !t.carrier.carries(&t.controller)) {
-        for_tcp(&wrong.controller.to_string()).map_err(BadInput::new)?;
-    }
-    let rows = real::run(trials, Order::AtOnce)?;
-    draw(&args, || text::delivered(&args.path(), args.rate, &rows))?;
-    if args.json {
-        let contestants = rows.iter().map(|row| text::json("predicted", row));
-        let whole = json!({
-            "transport": if args.tcp { "tcp" } else { "quic" },
-            "rate_bps": args.rate.as_bits_per_sec(),
-            "rtt_ms": args.rtt.as_millis_f64(),
-            "loss": args.loss.get(),
-            "bytes": args.size.map(Bytes::get),
-            "seed": args.seed,
-            "contestants": contestants.collect::<Vec<Value>>(),
-        });
-        print::json(&whole)?;
-    } else {
-        let columns = match args.tcp {
-            // Whose code of an algorithm runs.
-            true => [&RACE[..1], &[1], &RACE[1..]].concat(),
-            false => RACE.to_vec(),
-        };
-        let summary = text::compared(&rows).map(|sentence| sentence + "\n");
-        let table = text::table(&args.path(), &columns, &rows);
-        print::text(table + &summary.unwrap_or_default())?;
-    }
+    let race = Race {
+        carrier: match args.tcp {
+            true => Carrier::Tcp,
+            false => Carrier::Quic,
+        },
+        rate: args.rate,
+        rtt: args.rtt,
+        loss: args.loss,
+        size: args.size,
+        time: args.time,
+        controllers: args.controllers.clone(),
+        seed: args.seed,
+    };
+    let rows = real::run(race.trials()?, Order::AtOnce)?;
+    draw(&args, || race.figure(&rows))?;
+    print::result(args.json, || race.json(&rows), || race.text(&rows))?;
     Ok(real::status(rows.iter()))
 }
 

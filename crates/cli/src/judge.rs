@@ -11,16 +11,11 @@ use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::classifying;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Setting, Written};
-use whimbrel_study::controllers::{Choice, chosen};
-use whimbrel_study::judge::{Request, figures, text};
+use whimbrel_study::controllers::Choice;
+use whimbrel_study::judge::{BUILT_IN_GRID, Request, controllers, figures, text};
 use whimbrel_watch::Bar;
-
-/// The default grid.
-const GRID: &str = include_str!("judge/grid.toml");
 
 /// Judge decisions between random loss and congestion
 ///
@@ -106,11 +101,11 @@ Costs of mistakes:
 /// Runs the grid.
 pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     if args.show {
-        return print::text(GRID);
+        return print::text(BUILT_IN_GRID);
     }
     let (scenario, path) = match &args.scenario {
         Some(path) => read(path)?,
-        None => (GRID.to_owned(), PathBuf::from("<built-in grid>")),
+        None => (BUILT_IN_GRID.to_owned(), PathBuf::from("<built-in grid>")),
     };
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
@@ -133,14 +128,4 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     }
     let value = || json!({ "scenario": path.display().to_string(), "judged": judged });
     print::result(args.json, value, || text(&judged))
-}
-
-/// The chosen controllers, each once, in order; empty for those of the scenario.
-fn controllers(choices: &[Written<Choice>], built_in: bool) -> anyhow::Result<Vec<Spec>> {
-    if choices.is_empty() && built_in {
-        return Ok(classifying());
-    }
-    let every: Vec<String> = classifying().iter().map(Spec::to_string).collect();
-    let all = chosen(choices, every.iter().map(String::as_str))?;
-    Ok(all.into_iter().map(|controller| controller.value).collect())
 }

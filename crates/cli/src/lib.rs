@@ -27,6 +27,7 @@ mod pipe;
 mod print;
 mod priority;
 mod rank;
+mod rates;
 mod real;
 #[cfg(test)]
 mod reference;

@@ -2,10 +2,10 @@
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, exit_code};
-use crate::over_tcp::{self, TransportArgs};
+use crate::over_tcp::TransportArgs;
 use crate::print;
-use crate::send::rate_above_zero;
-use anyhow::Context;
+use crate::rates::rate_above_zero;
+use crate::stop::runtime;
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -87,15 +87,9 @@ fn rate(text: &str) -> Result<Rate, String> {
 
 impl MeasureArgs {
     fn options(&self, direction: Direction, credentials: &Credentials) -> MeasureOptions {
-        let token = credentials.token.clone();
-        let server = self.host.clone();
-        let mut client = ClientOptions::for_pipes(server, token, self.controller.clone());
-        client.fingerprint = credentials.fingerprint;
-        client.known_hosts.clone_from(&credentials.known_hosts);
-        self.transport.apply(&mut client);
-        client.tcp_algorithm = Some(over_tcp::algorithm(&client.controller));
+        let (server, controller) = (self.host.clone(), self.controller.clone());
         MeasureOptions {
-            client,
+            client: credentials.client(ClientOptions::for_pipes, server, controller),
             direction,
             time: self.time,
             interval: self.interval,
@@ -138,7 +132,7 @@ pub fn run(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         return Err(BadInput::new("--udp sends from here; leave out --reverse").into());
     }
     let credentials = args.credentials.find(&args.host, &args.transport)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let runtime = runtime()?;
     let directions: &[Direction] = match (args.reverse, args.both) {
         (_, true) => &[Direction::Forward, Direction::Reverse],
         (true, _) => &[Direction::Reverse],

@@ -1,9 +1,7 @@
 //! How a client reaches its server: `--transport`, `--via`, `--require-pq`, `--no-resume-rate`.
 
 pub use whimbrel_study::real::over_tcp as algorithm;
-use whimbrel_transfer::{
-    AcceptedGroups, ClientOptions, KnownPaths, TcpControl, TransportChoice, Via,
-};
+use whimbrel_transfer::{AcceptedGroups, ClientOptions, KnownPaths, TransportChoice, Via};
 
 /// The transport and its keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -51,31 +49,5 @@ pub fn groups(post_quantum: bool) -> AcceptedGroups {
     match post_quantum {
         true => AcceptedGroups::PostQuantum,
         false => AcceptedGroups::Any,
-    }
-}
-
-/// What the user should know about a server that agrees to one path only.
-pub const ONE_PATH: &str = "the server agrees to one path only: the others of --via are not used";
-
-/// What the user should know about a connection over TCP.
-pub fn notice(control: &TcpControl) -> String {
-    let why = control.why.as_ref();
-    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-    format!("over TLS on TCP instead of UDP, under {control}{why}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_notice_is_one_line_that_names_algorithm_and_reason() {
-        let control = TcpControl {
-            algorithm: "the kernel's cubic".to_owned(),
-            why: Some("cerl needs root on TCP".to_owned()),
-        };
-        let expected = "over TLS on TCP instead of UDP, under the kernel's cubic (cerl needs root \
-                        on TCP)";
-        assert_eq!(notice(&control), expected);
     }
 }

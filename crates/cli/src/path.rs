@@ -7,7 +7,7 @@ use whimbrel_net::Queue;
 use whimbrel_sim::scenario::Written;
 use whimbrel_sim::scenario::document::Value;
 use whimbrel_study::BadInput;
-use whimbrel_study::path::{Path, fraction};
+use whimbrel_study::path::{Bottleneck, fraction};
 use whimbrel_units::{Duration, ParseError, Probability, Rate};
 
 /// A path. A command sets the defaults, and refuses lists where it has one path only.
@@ -61,7 +61,7 @@ pub struct PathArgs {
 
 impl PathArgs {
     /// The path.
-    pub fn path(&self) -> Path {
+    pub fn path(&self) -> Bottleneck {
         let Self {
             rate,
             rate_trace,
@@ -70,7 +70,7 @@ impl PathArgs {
             queue,
             loss,
         } = self;
-        Path {
+        Bottleneck {
             rate: rate.clone(),
             rate_trace: rate_trace.clone(),
             back_trace: back_trace.clone(),

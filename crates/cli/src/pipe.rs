@@ -5,8 +5,8 @@ mod tunnel;
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{REFUSED, UNTRUSTED, exit_code};
-use crate::over_tcp::{self, TransportArgs};
-use anyhow::Context;
+use crate::over_tcp::TransportArgs;
+use crate::stop::runtime;
 use output::Output;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -14,6 +14,8 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 pub use tunnel::{TunnelArgs, run as run_tunnel};
 use whimbrel_cc::Spec;
+use whimbrel_study::path_rows::ONE_PATH;
+use whimbrel_study::real::over_tcp_notice;
 use whimbrel_transfer::{Carried, ClientOptions, Error, PipeClient, ServerAddress, Transport};
 
 /// Join standard input and output to a port or program at a server
@@ -53,8 +55,8 @@ pub struct PipeArgs {
 /// Runs the pipe.
 pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
     let credentials = args.credentials.find(&args.server, &args.transport)?;
-    let options = options(args.server, args.controller, &args.transport, &credentials);
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let options = options(args.server, args.controller, &credentials);
+    let runtime = runtime()?;
     let result = runtime.block_on(async {
         let client = PipeClient::connect(options).await?;
         say_what_is_used(&client);
@@ -92,28 +94,17 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The options of a connection.
-fn options(
-    server: ServerAddress,
-    controller: Spec,
-    transport: &TransportArgs,
-    credentials: &Credentials,
-) -> ClientOptions {
-    let mut options = ClientOptions::for_pipes(server, credentials.token.clone(), controller);
-    transport.apply(&mut options);
-    options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
-    options.fingerprint = credentials.fingerprint;
-    options.known_hosts.clone_from(&credentials.known_hosts);
-    options.known_paths = transport.known_paths(&credentials.known_paths);
-    options
+fn options(server: ServerAddress, controller: Spec, credentials: &Credentials) -> ClientOptions {
+    credentials.client_that_resumes(ClientOptions::for_pipes, server, controller)
 }
 
 /// Says so if UDP is blocked, or the server agrees to one path only.
 fn say_what_is_used(client: &PipeClient) {
     if let Transport::Tls(control) = client.transport() {
-        writeln!(io::stderr(), "{}", over_tcp::notice(control)).ok();
+        writeln!(io::stderr(), "{}", over_tcp_notice(control)).ok();
     }
     if client.has_one_path_only() {
-        writeln!(io::stderr(), "{}", over_tcp::ONE_PATH).ok();
+        writeln!(io::stderr(), "{}", ONE_PATH).ok();
     }
 }
 

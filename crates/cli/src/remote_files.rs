@@ -3,20 +3,20 @@
 use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, exit_code};
-use crate::over_tcp::{self, TransportArgs};
+use crate::over_tcp::TransportArgs;
 use crate::print;
-use crate::send::bandwidth;
+use crate::rates::bandwidth;
 use crate::send::show::{Show, ShowArgs};
-use anyhow::Context;
+use crate::stop::ctrl_c;
+pub use crate::stop::runtime;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use whimbrel_cc::Spec;
 use whimbrel_study::sent::got_text;
 use whimbrel_transfer::service::{Location, entry_json, entry_line};
 use whimbrel_transfer::{
     ClientOptions, Code, DeleteOptions, Error, Filter, GetOptions, ListOptions, RemoveOptions,
-    Retry, Wanted, get, list, printable, remove,
+    Retry, Wanted, default_controller, get, list, printable, remove,
 };
 use whimbrel_units::{Duration, Rate};
 
@@ -136,15 +136,9 @@ struct ClientArgs {
 
 impl ClientArgs {
     fn options(&self, place: &Location) -> anyhow::Result<(ClientOptions, Credentials)> {
-        let server = place.server.clone();
         let credentials = self.credentials.find_for(place, &self.transport)?;
-        let controller: Spec = whimbrel_transfer::default_controller();
-        let token = credentials.token.clone();
-        let mut options = ClientOptions::new(server, token, controller);
-        options.fingerprint = credentials.fingerprint;
-        options.known_hosts.clone_from(&credentials.known_hosts);
-        self.transport.apply(&mut options);
-        options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
+        let (server, controller) = (place.server.clone(), default_controller());
+        let mut options = credentials.client(ClientOptions::new, server, controller);
         options.retry = self.retry_for.map(|limit| Retry {
             limit: Some(limit),
             from_start: true,
@@ -153,20 +147,9 @@ impl ClientArgs {
     }
 }
 
-/// The user pressed Ctrl-C.
-async fn stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
-}
-
 fn failed(error: &Error, credentials: &Credentials) -> ExitCode {
     credentials.report(error);
     ExitCode::from(exit_code(error))
-}
-
-pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Runtime::new().context("cannot start the runtime")
 }
 
 /// `whimbrel get`.
@@ -237,7 +220,7 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         ..GetOptions::new(client, paths, directory)
     };
     let mut show = Show::new(args.show, args.json);
-    let report = runtime()?.block_on(get(options, |update| show.update(update), stop()));
+    let report = runtime()?.block_on(get(options, |update| show.update(update), ctrl_c()));
     show.end();
     if report.error.is_none() {
         credentials.accepted();
@@ -280,7 +263,7 @@ pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
         path: args.place.path.clone(),
         recursive: args.recursive,
     };
-    let listing = match runtime()?.block_on(list(options, stop())) {
+    let listing = match runtime()?.block_on(list(options, ctrl_c())) {
         Ok(listing) => listing,
         Err(error) => return Ok(failed(&error, &credentials)),
     };
@@ -311,7 +294,7 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
         path: path.clone(),
         recursive: args.recursive,
     };
-    let removed = runtime()?.block_on(remove(options, stop()));
+    let removed = runtime()?.block_on(remove(options, ctrl_c()));
     match removed {
         Ok(count) => {
             credentials.accepted();

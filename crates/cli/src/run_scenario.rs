@@ -1,25 +1,16 @@
 //! Runs a scenario and shows its results: the common part of `sim` and `compare`.
 
-use crate::atomic_file;
-use crate::failure::BadInput;
 use crate::packet_trace::TraceArgs;
 use crate::save::SaveArgs;
 use crate::svg::svg_file;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Instant;
-use whimbrel_report::Row;
-use whimbrel_report::figures::{self, Look};
-use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::Scenario;
-use whimbrel_sim::sweep::{self, Run};
-use whimbrel_study::page::{self, Subject};
-use whimbrel_study::provenance;
-use whimbrel_study::runs::{run_all, run_first_seeds, sampled};
-use whimbrel_study::saved::Saving;
+use whimbrel_study::Observer;
+use whimbrel_study::page::Subject;
+use whimbrel_study::presentation::{Outputs, Presentation, present};
 use whimbrel_study::single_run::Selection;
-use whimbrel_study::table_rows::table_rows;
 use whimbrel_watch::Bar;
 
 /// How to run a scenario, and how to show its results.
@@ -54,53 +45,9 @@ pub struct OutputArgs {
     trace: TraceArgs,
 }
 
-impl OutputArgs {
-    /// Whether an output is wanted that needs every run.
-    pub fn needs_all_runs(&self) -> bool {
-        self.json || self.report.is_some() || self.save.any()
-    }
-}
-
-/// How to run a scenario, and what to print of it.
-pub trait Presentation {
-    /// Plays the points with their seeds, or with as many as are needed. Runs come in the order of
-    /// the points, then of the seeds.
-    ///
-    /// # Errors
-    /// If threads cannot be started.
-    fn run<'a>(&self, scenario: &'a Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'a>>>;
-
-    /// The rows of the table, in its order; those of an algorithm that must not share a network say
-    /// so ([`Row::harmful`]).
-    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row>;
-
-    /// What qualifies the table, in sentences.
-    fn notes(&self, rows: &[Row]) -> Vec<String>;
-
-    /// The text to print.
-    fn text(&self, runs: &[Run<'_>]) -> String;
-}
-
-/// Every point with every seed, as a table.
-pub struct EveryRun;
-
-impl Presentation for EveryRun {
-    fn run<'a>(&self, scenario: &'a Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'a>>> {
-        let jobs = sweep::jobs(scenario.points());
-        Ok(run_all(&jobs, args.threads, &Bar::new())?)
-    }
-
-    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
-        table_rows(None, runs)
-    }
-
-    fn notes(&self, _: &[Row]) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn text(&self, runs: &[Run<'_>]) -> String {
-        whimbrel_report::table(&whimbrel_report::rows(runs))
-    }
+/// A progress bar for a piece of work.
+pub fn bar() -> Box<dyn Observer> {
+    Box::new(Bar::new())
 }
 
 /// Runs a scenario, prints its results or JSON, and writes the requested files.
@@ -111,42 +58,17 @@ pub fn run_scenario(
     args: &OutputArgs,
     how: &impl Presentation,
 ) -> anyhow::Result<()> {
-    let begin = Instant::now();
-    for path in args.report.iter().chain(&args.plot) {
-        atomic_file::check(path)?;
-    }
-    let traced = args.trace.check(scenario, selection)?;
-    let wanted = args.save.wanted();
-    let saving = Saving::open(&wanted, scenario, selection)?;
-    let runs = how.run(scenario, args)?;
-    if let Some(path) = &args.plot {
-        let svg = draw(scenario, subject.title, args)?;
-        atomic_file::write_text(path, &svg)?;
-    }
-    if let Some(path) = &args.report {
-        let rows = how.rows(&runs);
-        let results = page::Results {
-            notes: how.notes(&rows),
-            rows,
-            runs: &runs,
-        };
-        let mut page = page::page(scenario, subject, &results, args.threads, &Bar::new())?;
-        page.made = provenance::of_page(begin);
-        atomic_file::write_page(path, &page)?;
-    }
-    let mut made = provenance::of_file();
-    made.push(Fact::new("scenario", subject.text));
-    saving.write(
-        scenario,
-        &runs,
-        subject.title,
-        &made,
-        args.threads,
-        &Bar::new(),
-    )?;
-    if let Some(job) = &traced {
-        args.trace.write(job)?;
-    }
+    let outputs = Outputs {
+        json: args.json,
+        threads: args.threads,
+        plot: args.plot.clone(),
+        plot_spacing: args.plot_spacing,
+        report: args.report.clone(),
+        save: args.save.wanted(),
+        traces: args.trace.files.clone(),
+        trace_at: args.trace.at.into(),
+    };
+    let runs = present(scenario, subject, selection, &outputs, how, &bar)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;
@@ -156,21 +78,4 @@ pub fn run_scenario(
     }
     out.flush()?;
     Ok(())
-}
-
-/// Draws each point from another run of its first seed, with samples. The printed results have no
-/// samples that the scenario does not set.
-fn draw(scenario: &Scenario, title: &str, args: &OutputArgs) -> anyhow::Result<String> {
-    let sampled = sampled(scenario);
-    let runs = run_first_seeds(&sampled, args.threads, &Bar::new())?;
-    let mut looks = Look::USUAL.to_vec();
-    looks.extend(args.plot_spacing.then_some(Look::AckSpacing));
-    let figures = figures::plot(title, &runs, &looks);
-    if figures.is_empty() {
-        return Err(BadInput::new(
-            "--plot needs a flow with a congestion controller, but the scenario has none",
-        )
-        .into());
-    }
-    Ok(whimbrel_report::svg(&figures))
 }

@@ -35,11 +35,6 @@ pub struct SaveArgs {
 }
 
 impl SaveArgs {
-    /// Whether anything is to be saved.
-    pub fn any(&self) -> bool {
-        !self.save.is_empty() || self.iperf3.is_some()
-    }
-
     /// What to save.
     pub fn wanted(&self) -> Wanted {
         Wanted {

@@ -6,9 +6,11 @@ pub mod tree;
 use crate::code::MeetArgs;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{BadInput, FAILED, exit_code};
-use crate::over_tcp::{self, TransportArgs};
+use crate::over_tcp::TransportArgs;
 use crate::print;
 use crate::priority::priority;
+use crate::rates::bandwidth;
+use crate::stop::{ctrl_c, runtime};
 use anyhow::Context;
 use show::{Show, ShowArgs};
 use std::ffi::{OsStr, OsString};
@@ -211,19 +213,6 @@ pub struct SendArgs {
     credentials: CredentialArgs,
 }
 
-/// Reads a maximum rate.
-pub fn bandwidth(text: &str) -> Result<Rate, String> {
-    rate_above_zero(text, "must be above 0; omit --bwlimit for no limit")
-}
-
-/// Reads a rate; `zero` says what is wrong with none.
-pub fn rate_above_zero(text: &str, zero: &str) -> Result<Rate, String> {
-    match text.parse::<Rate>().map_err(|error| error.to_string())? {
-        Rate::ZERO => Err(zero.to_owned()),
-        rate => Ok(rate),
-    }
-}
-
 /// The controller with a weight of its own, if it has one.
 fn weighted(controller: &Spec, priority: Priority) -> Result<Spec, BadInput> {
     let weighted = controller
@@ -263,7 +252,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
         let sources = paths.into_iter().map(PathBuf::from).collect();
         let meet = args.meet.clone();
         let tree = offered(args, sources)?;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        let runtime = runtime()?;
         return crate::code::send(tree, meet, (as_json, shown), &runtime);
     }
     args.meet.refuse()?;
@@ -275,7 +264,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let place = place(&host)?;
     let sources: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
     let credentials = args.credentials.find_for(&place, &args.transport)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let runtime = runtime()?;
     if is_tree(&args, &sources) {
         let tree = tree_options(args, sources, place, &credentials)?;
         return tree::run(tree, (as_json, shown), &credentials, &runtime);
@@ -283,14 +272,8 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let file = sources.into_iter().next().unwrap_or_default();
     let options = options(args, file, place, &credentials)?;
     let mut show = Show::new(shown, as_json);
-    let mut report = runtime.block_on(async {
-        let stop = async {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending().await
-            }
-        };
-        transfer(options, |update| show.update(update), stop).await
-    });
+    let work = transfer(options, |update| show.update(update), ctrl_c());
+    let mut report = runtime.block_on(work);
     show.end();
     let summary = match &mut report.result {
         Ok(summary) => summary,
@@ -501,15 +484,10 @@ fn client(
     server: ServerAddress,
     credentials: &Credentials,
 ) -> anyhow::Result<ClientOptions> {
-    let token = credentials.token.clone();
-    let mut client = ClientOptions::new(server, token, args.controller.clone());
+    let controller = args.controller.clone();
+    let mut client = credentials.client_that_resumes(ClientOptions::new, server, controller);
     client.retry = retry(args);
-    args.transport.apply(&mut client);
-    client.tcp_algorithm = Some(over_tcp::algorithm(&client.controller));
     client.priority = args.priority.unwrap_or_default();
-    client.fingerprint = credentials.fingerprint;
-    client.known_hosts.clone_from(&credentials.known_hosts);
-    client.known_paths = args.transport.known_paths(&credentials.known_paths);
     client.qlog = match &args.qlog {
         Some(path) => Some(qlog_folder(path, args.qlog_limit, args.qlog_limit)?),
         None => None,

@@ -1,31 +1,27 @@
 //! `whimbrel serve`: receives files into a directory.
 
 mod access;
-mod confinement;
-mod memory;
 
 use crate::failure::BadInput;
 use crate::over_tcp;
 use crate::priority::priority;
 use crate::send::qlog_folder;
-use access::{AccessArgs, announce};
+use crate::stop::runtime;
+use access::AccessArgs;
 use anyhow::Context;
-use confinement::{Confinement, Needs, Uses};
 use serde_json::json;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
-use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_study::server_users;
-use whimbrel_transfer::service::{self, AuditLog, Meter, Output};
+use whimbrel_transfer::service::{self, AuditLog, Confinement, Listening, Needs, Output, Uses};
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, ServeOptions, Server, default_state_dir,
@@ -203,49 +199,33 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     // Before there are other threads, which it would not confine.
     let confinement =
         Confinement::begin(&uses, !args.no_confine).context("cannot confine the server")?;
-    memory::bound();
-    memory::give_back();
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    service::bound_memory();
+    let runtime = runtime()?;
     let limits = Limits {
         file: args.max_size,
         connections: args.max_connections,
         probe: args.max_probe,
         ..Limits::default()
     };
-    let algorithm = over_tcp::algorithm(&args.controller);
     runtime.block_on(async {
-        let bind = |listen| {
-            let directory = args.directory.clone();
-            let options = ServeOptions {
-                overwrite: args.overwrite,
-                limits,
-                max_priority: args.max_priority,
-                keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
-                keep_partial: args.keep_partial,
-                controller: args.controller.clone(),
-                resume_rate: !args.no_resume_rate,
-                rights,
-                qlog: qlog.clone(),
-                tcp: !args.no_tcp,
-                tcp_algorithm: Some(algorithm.clone()),
-                groups: over_tcp::groups(args.require_pq),
-                users: Some(users.clone()),
-                meet: args.meet,
-                ..ServeOptions::new(directory, listen)
-            };
-            Server::bind(options, &identity)
+        let options = ServeOptions {
+            overwrite: args.overwrite,
+            limits,
+            max_priority: args.max_priority,
+            keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
+            keep_partial: args.keep_partial,
+            controller: args.controller.clone(),
+            resume_rate: !args.no_resume_rate,
+            rights,
+            qlog,
+            tcp: !args.no_tcp,
+            tcp_algorithm: Some(over_tcp::algorithm(&args.controller)),
+            groups: over_tcp::groups(args.require_pq),
+            users: Some(users),
+            meet: args.meet,
+            ..ServeOptions::new(&args.directory, ([0u16; 8], DEFAULT_PORT).into())
         };
-        let bound = match args.listen {
-            Some(listen) => bind(listen),
-            // All addresses: both families, or IPv4 only on a host without IPv6.
-            None => match bind(([0u16; 8], DEFAULT_PORT).into()) {
-                Err(Error::Socket { cause, .. }) if cause.kind() != io::ErrorKind::AddrInUse => {
-                    bind(([0u8; 4], DEFAULT_PORT).into())
-                }
-                bound => bound,
-            },
-        };
-        let server = match bound {
+        let server = match service::bind(&options, args.listen, &identity) {
             Err(error @ Error::Listen { .. }) => {
                 let text = "choose another port with --listen, or leave TCP out with --no-tcp";
                 return Err(anyhow::Error::from(error).context(text));
@@ -256,9 +236,17 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for Ctrl-C")?;
         let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
         let title = format!("serving {} on {address}", args.directory.display());
-        let known = (&identity, &*state);
-        let listening = (&*args.directory, address, &confinement);
-        announce(&args.access, args.json, listening, known)?;
+        announce(
+            &Listening {
+                directory: &args.directory,
+                address,
+                identity: &identity,
+                state: &state,
+                config: args.access.config.as_deref(),
+                confinement: &confinement,
+            },
+            args.json,
+        )?;
         let display = match args.watch {
             true => Display::watch(title)?,
             false => Display::new(args.json),
@@ -317,20 +305,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             }
         };
         let every = args.interval.unwrap_or(display.interval());
-        let show = async {
-            let (mut meter, started) = (Meter::default(), Instant::now());
-            let mut ticks = interval(every.into());
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            ticks.tick().await;
-            loop {
-                ticks.tick().await;
-                let now = Instant::now();
-                let state = meter.measure((now - started).into(), now, server.receiving());
-                if let Some(text) = display.show(&state, &server.counts()) {
-                    out.print(&text);
-                }
-            }
-        };
+        let show = display.follow(&server, every, |text| out.print(text));
         let scraped = async {
             let Some(listener) = scrapers else {
                 return std::future::pending().await;
@@ -341,12 +316,22 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let reload = reload(&args, &server, &out, &confinement);
         tokio::select! {
             () = server.run(on_event, stop) => {}
-            () = show => {}
+            _ = show => {}
             () = scraped => {}
             result = reload => result?,
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Prints how to use the server. The token goes to a terminal, but not into a log or to a program,
+/// which get the token's file.
+fn announce(listening: &Listening<'_>, as_json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match as_json {
+        true => writeln!(out, "{}", listening.json()),
+        false => write!(out, "{}", listening.text(out.is_terminal())),
+    }
 }
 
 /// Reads the configuration file again upon each SIGHUP. A file with a mistake changes nothing.

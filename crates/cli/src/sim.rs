@@ -2,13 +2,14 @@
 
 use crate::failure::BadInput;
 use crate::print;
-use crate::run_scenario::{EveryRun, OutputArgs, run_scenario};
+use crate::run_scenario::{OutputArgs, run_scenario};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Scenario, Setting};
 use whimbrel_study::page::Subject;
+use whimbrel_study::presentation::EveryRun;
 use whimbrel_study::presets;
 pub use whimbrel_study::runs::seeds_setting;
 use whimbrel_study::single_run::Selection;

@@ -1,9 +1,10 @@
-//! Signals that end long work.
+//! Signals that end long work, and the runtime in which transfers wait for them.
 
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use tokio::runtime::Runtime;
 
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set, instead of ending the process.
 ///
@@ -16,4 +17,19 @@ pub fn stopped_by_signals() -> anyhow::Result<Arc<AtomicBool>> {
             .context("cannot handle signals")?;
     }
     Ok(stopped)
+}
+
+/// The user presses Ctrl-C.
+pub async fn ctrl_c() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// A runtime for transfers.
+///
+/// # Errors
+/// If the system refuses threads.
+pub fn runtime() -> anyhow::Result<Runtime> {
+    Runtime::new().context("cannot start the runtime")
 }

@@ -6,28 +6,20 @@ mod status;
 
 use crate::atomic_file;
 use crate::failure::BadInput;
-use nix::sys::signal::Signal;
 use outputs::OutputArgs;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
-use whimbrel_linux::command::{self, NotStarted, Received, Signals};
-use whimbrel_linux::status::{Instance, Server};
-use whimbrel_linux::{
-    Agent, Cgroup, Datapath, Ended, MAX_RULES, Network, Options, Selection, values,
-};
+use whimbrel_linux::command::Signals;
+use whimbrel_linux::session::{News, Session, SessionError, Subject};
+use whimbrel_linux::{Agent, Datapath, MAX_RULES, Network, Options, Selection, values};
 use whimbrel_study::provenance;
 use whimbrel_study::real::algorithm::for_tcp;
-use whimbrel_study::tcp::{Page, Summary, count, text};
+use whimbrel_study::tcp::{ConnectionsPage, Summary, count, text};
 use whimbrel_units::Duration;
-
-/// After this time without an end, a line says what is waited for.
-const EXPLAIN: Duration = Duration::from_millis(500);
-/// Time between looks at what is unfinished.
-const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Run a program with its Linux TCP connections under any algorithm
 ///
@@ -171,7 +163,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
     if let Some(Action::Status(args)) = &args.action {
         return status::run(args);
     }
-    let cgroup = chosen_cgroup(&args)?;
+    let subject = subject(&args)?;
     for (flag, given) in [("--port", args.port.len()), ("--to", args.to.len())] {
         if given > MAX_RULES {
             let text = format!("{flag} is given {given} times; at most {MAX_RULES} are possible");
@@ -198,15 +190,25 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
     let silence = options.silence;
     let datapath = Datapath::load(&options)?;
     let agent = Agent::start(datapath, options)?;
-    let ended = match control(&args, &agent, &cgroup, &signals, begin) {
-        Ok(ended) => ended,
-        Err(error) => match error.downcast::<NotStarted>() {
-            Ok(NotStarted { status, why }) => {
-                eprintln!("error: {why}");
-                return Ok(ExitCode::from(status));
-            }
-            Err(error) => return Err(error),
+    let session = Session {
+        subject,
+        selection: Selection {
+            ports: args.port.clone(),
+            networks: args.to.clone(),
         },
+        linger: args.linger,
+        controller: args.controller.to_string(),
+        fallback: args.fallback.clone(),
+        signals: &signals,
+        begin,
+    };
+    let ended = match session.run(&agent, |news| say(&args, news)) {
+        Ok(ended) => ended,
+        Err(SessionError::NotStarted(not_started)) => {
+            eprintln!("error: {not_started}");
+            return Ok(ExitCode::from(not_started.status));
+        }
+        Err(error) => return Err(error.into()),
     };
     let report = agent.finish();
     let summary = Summary {
@@ -217,17 +219,21 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         report: &report,
         ended,
     };
-    conclude(&args, &summary, begin)?;
+    conclude(&args, &summary, &session)?;
     Ok(ExitCode::from(ended.status.unwrap_or(0)))
 }
 
-/// The cgroup that the user chose.
-fn chosen_cgroup(args: &TcpArgs) -> Result<Cgroup, BadInput> {
+/// Whose connections the user chose.
+fn subject(args: &TcpArgs) -> Result<Subject, BadInput> {
     match (&args.cgroup, args.command.is_empty()) {
-        (None, false) => Ok(Cgroup::New),
-        (Some(path), true) => {
-            values::cgroup(path).map_err(|why| BadInput::new(format!("--cgroup {why}")))
-        }
+        (None, false) => Ok(Subject::Command(args.command.clone())),
+        (Some(path), true) => match values::cgroup(path) {
+            Ok(cgroup) => Ok(Subject::Service {
+                cgroup,
+                written: path.clone(),
+            }),
+            Err(why) => Err(BadInput::new(format!("--cgroup {why}"))),
+        },
         (Some(_), false) => Err(BadInput::new(
             "--cgroup is for a service that already runs; COMMAND gets a cgroup of its own: give \
              one of the two",
@@ -256,122 +262,33 @@ fn above_zero(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Chooses the connections, and waits for the end of COMMAND or for a signal.
-fn control(
-    args: &TcpArgs,
-    agent: &Agent,
-    cgroup: &Cgroup,
-    signals: &Signals,
-    begin: Instant,
-) -> anyhow::Result<Ended> {
-    let selection = Selection {
-        ports: args.port.clone(),
-        networks: args.to.clone(),
-    };
-    let chosen = agent.datapath().choose(cgroup, &selection)?;
-    if chosen.is_shared() {
-        eprintln!(
+/// Says what happens meanwhile.
+fn say(args: &TcpArgs, news: News<'_>) {
+    match news {
+        News::Shared => eprintln!(
             "note: another `whimbrel tcp` controls connections of this cgroup; those that it \
              chooses stay with it"
-        );
-    }
-    let directory = chosen.directory().to_owned();
-    let instance = Instance {
-        controller: args.controller.to_string(),
-        fallback: args.fallback.clone(),
-        what: what(args),
-        begin,
-    };
-    let ended = std::thread::scope(|scope| -> anyhow::Result<Ended> {
-        let _server = Server::start(scope, instance, || agent.report())?;
-        let status = match cgroup {
-            Cgroup::New => {
-                let child = command::start(&args.command, &directory, signals)?;
-                Some(command::attend(child, signals)?)
-            }
-            Cgroup::Existing(path) => {
-                until_stopped(args, path, signals)?;
-                None
-            }
-        };
-        let elapsed = begin.elapsed().into();
-        // The connections of a service go on; those of COMMAND end.
-        let unfinished = match status {
-            Some(_) => linger(args, agent, signals)?,
-            None => 0,
-        };
-        Ok(Ended {
-            status,
-            elapsed,
-            unfinished,
-        })
-    })?;
-    drop(chosen);
-    Ok(ended)
-}
-
-/// What is controlled, in words.
-fn what(args: &TcpArgs) -> String {
-    match &args.cgroup {
-        Some(path) => path.display().to_string(),
-        None => {
-            let words = args.command.iter().map(|word| word.to_string_lossy());
-            words.collect::<Vec<_>>().join(" ")
-        }
-    }
-}
-
-/// Waits for Ctrl-C.
-fn until_stopped(args: &TcpArgs, cgroup: &Path, signals: &Signals) -> io::Result<()> {
-    if !args.quiet {
-        eprintln!(
+        ),
+        _ if args.quiet => {}
+        News::Controlling(cgroup) => eprintln!(
             "new connections of {} are under {}, until Ctrl-C",
             cgroup.display(),
             args.controller
-        );
-    }
-    loop {
-        if let Some(Received::End(..)) = signals.wait(None)? {
-            return Ok(());
-        }
-    }
-}
-
-/// Waits until all data is acknowledged: a closed socket still sends what it holds. Returns the
-/// number of connections that have not finished.
-fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize> {
-    let begin = Instant::now();
-    let mut explained = args.quiet;
-    loop {
-        let unfinished = agent.unfinished();
-        let waited = Duration::from(begin.elapsed());
-        if unfinished == 0 || waited >= args.linger {
-            return Ok(unfinished);
-        }
-        if !explained && waited >= EXPLAIN {
-            explained = true;
-            eprintln!(
-                "waiting for {} with unacknowledged data, at most {} (--linger); Ctrl-C stops \
-                 waiting",
-                count(unfinished as u64, "connection"),
-                args.linger
-            );
-        }
-        match signals.wait(Some(GLANCE))? {
-            Some(Received::End(Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP, _)) => {
-                return Ok(unfinished);
-            }
-            _ => continue,
-        }
+        ),
+        News::Waiting(unfinished) => eprintln!(
+            "waiting for {} with unacknowledged data, at most {} (--linger); Ctrl-C stops waiting",
+            count(unfinished as u64, "connection"),
+            args.linger
+        ),
     }
 }
 
 /// Shows and writes what happened.
-fn conclude(args: &TcpArgs, summary: &Summary<'_>, begin: Instant) -> anyhow::Result<()> {
-    let page = Page {
+fn conclude(args: &TcpArgs, summary: &Summary<'_>, session: &Session<'_>) -> anyhow::Result<()> {
+    let page = ConnectionsPage {
         summary,
-        what: what(args),
-        made: provenance::of_page(begin),
+        what: session.subject.words(),
+        made: provenance::of_page(session.begin),
     };
     let notes = args.outputs.write(&page)?;
     let controller = args.controller.to_string();

@@ -8,7 +8,7 @@
 //! | [`opened`] | a scenario file as a state |
 //! | [`recordings`] | recorded rates that a user gave |
 //! | [`limits`] | how large a request may be |
-//! | [`play`] | the runs of a request, streamed as they finish |
+//! | [`runs`] | the runs of a request, streamed as they finish |
 //! | `words` | results in a sentence |
 //! | [`tour`] | scenes that teach what the papers saw |
 //! | [`server`] | HTTP on loopback: who may ask for what |
@@ -21,8 +21,8 @@
 mod field;
 pub mod limits;
 pub mod opened;
-pub mod play;
 pub mod recordings;
+pub mod runs;
 pub mod server;
 pub mod state;
 mod steps;

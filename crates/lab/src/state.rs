@@ -16,7 +16,7 @@ use whimbrel_sim::scenario::{
 use whimbrel_study::compare::{Request, USUAL};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
-use whimbrel_study::path::{Path, fraction};
+use whimbrel_study::path::{Bottleneck, fraction};
 use whimbrel_study::transport::Transport;
 use whimbrel_units::{Duration, Probability, Rate, Time};
 
@@ -225,12 +225,12 @@ impl State {
             parsed.map_err(|why| FieldError::new("neighbours", why))
         });
         Ok(Request {
-            path: Path {
+            path: Bottleneck {
                 rate,
                 rtt,
                 queue: vec![read::<Queue>("queue", &self.queue)?],
                 loss: vec![loss],
-                ..Path::default()
+                ..Bottleneck::default()
             },
             controllers,
             flows: Written::of("flows", whole("flows", &self.flows)?),

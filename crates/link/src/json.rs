@@ -1,11 +1,11 @@
 //! The statistics of a path as JSON, in bytes, seconds and bits per second.
 
-use crate::{DirectionReport, Report};
+use crate::{DirectionReport, PathReport};
 use serde_json::{Value, json};
 use whimbrel_net::Counters;
 use whimbrel_units::Duration;
 
-impl Report {
+impl PathReport {
     /// The object that `whimbrel link --json` writes.
     pub fn json(&self) -> Value {
         let more: Vec<_> = (self.more.iter())

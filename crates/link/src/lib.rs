@@ -65,7 +65,7 @@ pub use namespace::kernel_has;
 pub use observer::{LossCause, Observer};
 pub use process::{Process, Slot};
 pub use program::Program;
-pub use report::{DirectionReport, Lateness, Report};
+pub use report::{DirectionReport, Lateness, PathReport};
 pub use run::{Options, Prepared, run};
 
 use whimbrel_net::{LinkSpec, WifiSpec};

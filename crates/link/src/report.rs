@@ -5,7 +5,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Statistics of a path while COMMAND ran.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct PathReport {
     /// COMMAND's exit status; 128 + signal if a signal killed it.
     pub status: u8,
     /// From the start of COMMAND to its end.

@@ -12,7 +12,7 @@ use crate::namespace::{self, Networks};
 use crate::observer::{Observer, Observers};
 use crate::process::{status, threads};
 use crate::program::Program;
-use crate::report::{DirectionReport, Report};
+use crate::report::{DirectionReport, PathReport};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
@@ -67,7 +67,7 @@ impl Options {
 ///
 /// # Errors
 /// If the system does not allow it, or a command cannot be started: see [`LinkError`].
-pub fn run(spec: &PathSpec, command: &Program, options: &Options) -> Result<Report, LinkError> {
+pub fn run(spec: &PathSpec, command: &Program, options: &Options) -> Result<PathReport, LinkError> {
     Prepared::new(command, options)?.run(spec)
 }
 
@@ -145,7 +145,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn run(self, spec: &PathSpec) -> Result<Report, LinkError> {
+    pub fn run(self, spec: &PathSpec) -> Result<PathReport, LinkError> {
         self.run_all(std::slice::from_ref(spec))
     }
 
@@ -153,7 +153,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`run`]; also if there are not as many paths as links.
-    pub fn run_all(mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
+    pub fn run_all(mut self, specs: &[PathSpec]) -> Result<PathReport, LinkError> {
         let links = self.layout.links.len();
         if specs.len() != links {
             let text = format!("{} paths for {links} links", specs.len());
@@ -178,7 +178,7 @@ impl Prepared {
     }
 
     /// Runs both directions of all paths until COMMAND has ended.
-    fn emulate(&mut self, specs: &[PathSpec]) -> Result<Report, LinkError> {
+    fn emulate(&mut self, specs: &[PathSpec]) -> Result<PathReport, LinkError> {
         let networks = &self.networks;
         let stop = Stop::new().map_err(LinkError::os("making an event"))?;
         let clock = Clock::start();
@@ -218,7 +218,7 @@ impl Prepared {
             }
             let [forward, backward] = complete.remove(0);
             let notes = dropped_note(networks).into_iter().collect();
-            Ok(Report {
+            Ok(PathReport {
                 status,
                 elapsed,
                 forward,

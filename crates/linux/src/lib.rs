@@ -15,8 +15,9 @@
 //! * [`Datapath`] loads the programs, registers the algorithm and chooses the connections.
 //! * [`Agent`] answers events in a thread of its own, and reports what happened.
 //! * [`adapter`] is the pure part: events in, commands out.
-//! * [`status`] lets other processes see the connections of running instances, [`command`] runs a
-//!   program whose connections are controlled, and [`values`] reads what users write.
+//! * [`session`] is one use from start to end, for which [`command`] runs a program. [`status`]
+//!   lets other processes see the connections of running instances, and [`values`] reads what users
+//!   write.
 //! * [`nack`] lets the receiver of a corrupted segment say so, at both ends of a connection.
 //! * [`wire`] is what kernel and process exchange; `bpf/wire.h` mirrors it.
 //!
@@ -68,13 +69,14 @@ mod privileges;
 mod prr_tests;
 mod record;
 pub mod recording;
+pub mod session;
 pub mod status;
 #[doc(hidden)]
 pub mod testing;
 pub mod values;
 pub mod wire;
 
-pub use agent::{Agent, Flood, NackReport, Report};
+pub use agent::{Agent, AgentReport, Flood, NackReport};
 pub use connection::{Addresses, Connection, End, MAX_DECISIONS, ReceiverClock, Sample, TcpState};
 pub use datapath::{Chosen, Datapath};
 pub use error::LinuxError;

@@ -1,6 +1,6 @@
 //! Connections and reports as JSON, in base units.
 
-use crate::{Connection, End, ReceiverClock, Report};
+use crate::{AgentReport, Connection, End, ReceiverClock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -205,7 +205,7 @@ pub struct Ended {
     pub unfinished: usize,
 }
 
-impl Report {
+impl AgentReport {
     /// The object that `whimbrel tcp --json` prints. `fallback`: the kernel's algorithm that takes
     /// over when this process is silent.
     pub fn json(&self, controller: &str, fallback: &str, ended: Ended) -> Value {

@@ -1,10 +1,10 @@
 //! What chooses the connections, as users write it.
 
-use crate::options::{Cgroup, Network};
+use crate::options::Network;
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use std::fs;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use whimbrel_units::nearest;
 
@@ -118,7 +118,7 @@ fn known(text: &str, names: &[String]) -> Result<String, String> {
 ///
 /// # Errors
 /// If there is none; the text says what to write.
-pub fn cgroup(path: &Path) -> Result<Cgroup, String> {
+pub fn cgroup(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let there = match fs::canonicalize(path) {
         Ok(there) => there,
@@ -142,7 +142,7 @@ pub fn cgroup(path: &Path) -> Result<Cgroup, String> {
              /sys/fs/cgroup/system.slice/nginx.service"
         ));
     }
-    Ok(Cgroup::Existing(there))
+    Ok(there)
 }
 
 #[cfg(test)]

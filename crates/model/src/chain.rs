@@ -17,7 +17,7 @@ use crate::cycle::Cycle;
 use crate::error::ModelError;
 use crate::first_loss::{LossOf, NEGLIGIBLE};
 use crate::formula::{Formula, MIN_WINDOW};
-use crate::path::Path;
+use crate::path::ModelPath;
 use whimbrel_units::Probability;
 
 /// The iteration ends when pi changes by less than this in one step, summed over all windows.
@@ -28,7 +28,7 @@ const STEPS: usize = 20_000;
 
 /// The stationary distribution as pairs `(W_0, pi)`, in ascending order of W_0, without zeros.
 pub(crate) fn stationary(
-    path: &Path,
+    path: &ModelPath,
     formula: Formula,
     p: Probability,
 ) -> Result<Vec<(u64, f64)>, ModelError> {

@@ -43,12 +43,12 @@
 //!
 //! Units: packets, seconds.
 
-use crate::path::Path;
+use crate::path::ModelPath;
 
 /// A cycle that began with a window of `w_0`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cycle<'a> {
-    pub path: &'a Path,
+    pub path: &'a ModelPath,
     /// `W_0`, packets: 2 to `W_max`.
     pub w_0: u64,
 }
@@ -117,9 +117,9 @@ mod tests {
     use whimbrel_units::{Bytes, Duration, Rate};
 
     /// R_p = 1000 packets per second, 4 ms of propagation: W_C = 5, and B = 2.
-    pub fn small() -> Path {
+    pub fn small() -> ModelPath {
         let rate = Rate::from_bits_per_sec(8_000_000);
-        Path::new(rate, Duration::from_millis(4), Bytes::new(1000), 2).expect("a path")
+        ModelPath::new(rate, Duration::from_millis(4), Bytes::new(1000), 2).expect("a path")
     }
 
     #[test]

@@ -28,6 +28,6 @@ pub use error::ModelError;
 pub use formula::Formula;
 pub use mathis::{Acks, Losses, mathis};
 pub use modelled::{MODELLED, Modelled};
-pub use path::{MAX_WINDOW, Path};
+pub use path::{MAX_WINDOW, ModelPath};
 pub use pftk::{Sender, pftk, pftk_short};
 pub use throughput::{Receiver, Solution, solve};

@@ -2,7 +2,7 @@
 
 use crate::error::ModelError;
 use crate::formula::Formula;
-use crate::path::Path;
+use crate::path::ModelPath;
 use crate::throughput::{Receiver, Solution, solve};
 use whimbrel_units::Probability;
 
@@ -56,7 +56,7 @@ impl Modelled {
     /// As [`solve`].
     pub fn solve(
         &self,
-        path: &Path,
+        path: &ModelPath,
         unreported: Probability,
         p: Probability,
     ) -> Result<Solution, ModelError> {

@@ -18,7 +18,7 @@ pub const MAX_WINDOW: u64 = 2048;
 
 /// One link with a buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Path {
+pub struct ModelPath {
     /// `R_p`.
     packets_per_second: f64,
     /// `R_p*RTT`, not rounded.
@@ -29,7 +29,7 @@ pub struct Path {
     buffer: u64,
 }
 
-impl Path {
+impl ModelPath {
     /// A link of this rate. `propagation` is `tau_p`, the propagation delay in both directions
     /// together; `packet` is the size of a data packet on the wire; `buffer` is the buffer size in
     /// packets without the one in service (the model is wrong for 0: see `cycle.rs`).
@@ -98,7 +98,7 @@ mod tests {
     fn a_link_of_5_mbit_and_70_ms_holds_30_packets_of_1500_bytes() {
         // 5 Mbit/s * 70 ms = 43 750 B = 29 packets and a fraction; 30 with the one in service.
         let rate = Rate::from_bits_per_sec(5_000_000);
-        let path = Path::new(rate, Duration::from_millis(70), Bytes::new(1500), 20);
+        let path = ModelPath::new(rate, Duration::from_millis(70), Bytes::new(1500), 20);
         let path = path.expect("a path");
         assert_eq!((path.pipe(), path.max_window()), (30, 50));
         // 2.4 ms of service and 70 ms of propagation.
@@ -110,7 +110,7 @@ mod tests {
     fn a_path_that_the_chain_cannot_handle_is_an_error() {
         let path = |bps, ms, buffer| {
             let (rate, delay) = (Rate::from_bits_per_sec(bps), Duration::from_millis(ms));
-            Path::new(rate, delay, Bytes::new(1500), buffer)
+            ModelPath::new(rate, delay, Bytes::new(1500), buffer)
         };
         assert_eq!(path(0, 70, 10), Err(ModelError::NoRate));
         assert_eq!(path(1_000_000, 0, 0), Err(ModelError::TooSmall(1)));

@@ -1,15 +1,15 @@
 //! A simulation of one window on a link with a buffer, packet by packet, in slots of one packet's
 //! service time. Tests compare the formulas of a cycle with it.
 
-use crate::path::Path;
+use crate::path::ModelPath;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// A path of 1000 packets per second that holds `pipe` packets, and `buffer` in its queue.
-pub fn path(pipe: u64, buffer: u64) -> Path {
+pub fn path(pipe: u64, buffer: u64) -> ModelPath {
     let rate = Rate::from_bits_per_sec(8_000_000);
     let delay = Duration::from_millis(pipe - 1);
-    Path::new(rate, delay, Bytes::new(1000), buffer).expect("a path")
+    ModelPath::new(rate, delay, Bytes::new(1000), buffer).expect("a path")
 }
 
 /// The result of a cycle in which packets are lost only by overflow.

@@ -45,7 +45,7 @@ use crate::cycle::{Burst, Cycle};
 use crate::error::ModelError;
 use crate::first_loss::LossOf;
 use crate::formula::Formula;
-use crate::path::Path;
+use crate::path::ModelPath;
 use whimbrel_units::Probability;
 
 /// Maximum number of parts of a burst.
@@ -83,7 +83,7 @@ pub struct Solution {
 /// # Errors
 /// If the chain does not converge, which happens only for Westwood with `p` near 1.
 pub fn solve(
-    path: &Path,
+    path: &ModelPath,
     formula: Formula,
     receiver: Receiver,
     p: Probability,
@@ -175,7 +175,7 @@ mod tests {
         unreported: Probability::ZERO,
     };
 
-    fn of(path: &Path, formula: Formula, receiver: Receiver, share: f64) -> Solution {
+    fn of(path: &ModelPath, formula: Formula, receiver: Receiver, share: f64) -> Solution {
         solve(path, formula, receiver, p(share)).expect("converges")
     }
 

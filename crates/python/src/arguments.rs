@@ -7,7 +7,7 @@ use std::str::FromStr;
 use whimbrel_net::Queue;
 use whimbrel_sim::scenario::{Written, constant_rate};
 use whimbrel_study::controllers::Choice;
-use whimbrel_study::path::{Path, fraction};
+use whimbrel_study::path::{Bottleneck, fraction};
 use whimbrel_study::{BadInput, Error, advise, compare};
 use whimbrel_units::{Duration, Rate, nearest};
 
@@ -78,7 +78,7 @@ impl Arguments {
         only(name, self.list(name, usual, T::from_str)?)
     }
 
-    fn path(&self, usual: [&[&str]; 4]) -> Result<Path, Error> {
+    fn path(&self, usual: [&[&str]; 4]) -> Result<Bottleneck, Error> {
         let rate_trace = self.one::<PathBuf>("rate_trace", &[])?;
         if rate_trace.is_some() && self.0.contains_key("rate") {
             let why = "there is a recorded rate, too; leave one of them out";
@@ -93,7 +93,7 @@ impl Arguments {
         for rate in &rate {
             constant_rate(rate)?;
         }
-        Ok(Path {
+        Ok(Bottleneck {
             rate,
             rate_trace,
             back_trace: self.one("back_trace", &[])?,

@@ -29,7 +29,7 @@ use crate::control::Control;
 use crate::feedback::SMALL;
 use crate::lane::News;
 use crate::monitor::PathMonitor;
-use crate::siblings::Place;
+use crate::siblings::SiblingSlot;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
@@ -90,7 +90,7 @@ struct Inner {
     /// Makes a controller for another path.
     renew: Option<Renew>,
     /// Its place among the paths of a connection that may have several.
-    place: Option<Place>,
+    place: Option<SiblingSlot>,
 }
 
 /// Makes the controller of a path of `mtu` bytes.
@@ -157,7 +157,7 @@ impl Adapter {
     }
 
     /// The same on one of several paths.
-    pub(crate) fn among(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn among(mut self, place: Option<SiblingSlot>) -> Self {
         self.get_mut().place = place;
         self
     }

@@ -9,7 +9,7 @@ use crate::bursts::BurstFlow;
 use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use crate::lane::{Lane, News};
-use crate::siblings::{Place, Siblings};
+use crate::siblings::{SiblingSlot, Siblings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -22,11 +22,11 @@ const PADDED: u64 = 64 << 10;
 
 /// The shared state of a path. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Control(Arc<Mutex<State>>);
+pub(crate) struct Control(Arc<Mutex<ControlState>>);
 
 /// The state.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ControlState {
     /// Marks of an algorithm that is fed acknowledgments.
     pub marks: Marks,
     /// Watches for outages.
@@ -51,7 +51,7 @@ pub(crate) struct State {
 
 impl Control {
     /// The state. A panic while it was locked is no reason to stop the connection.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, ControlState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,7 +136,7 @@ impl Several {
     }
 
     /// The place of one more path.
-    pub fn join(&self) -> Place {
+    pub fn join(&self) -> SiblingSlot {
         self.0.siblings.join()
     }
 

@@ -11,7 +11,7 @@ pub(crate) struct Siblings(Arc<Mutex<Vec<Weak<Mutex<Sibling>>>>>);
 
 /// The place of one path among them. Clones are the same place; it is left when all are gone.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct SiblingSlot {
     all: Siblings,
     own: Arc<Mutex<Sibling>>,
     /// The minimum RTT sample of the present round trip.
@@ -22,7 +22,7 @@ pub(crate) struct Place {
 
 impl Siblings {
     /// One more path.
-    pub fn join(&self) -> Place {
+    pub fn join(&self) -> SiblingSlot {
         let own = Arc::new(Mutex::new(Sibling {
             cwnd: Bytes::ZERO,
             srtt: Duration::ZERO,
@@ -33,7 +33,7 @@ impl Siblings {
         all.retain(|path| path.strong_count() > 0);
         all.push(Arc::downgrade(&own));
         drop(all);
-        Place {
+        SiblingSlot {
             all: self.clone(),
             own,
             round: None,
@@ -42,7 +42,7 @@ impl Siblings {
     }
 }
 
-impl Place {
+impl SiblingSlot {
     /// Publishes the state of this path, and reports all paths to its controller. To be called
     /// before the controller receives `ack`.
     pub fn exchange(&mut self, controller: &mut dyn Controller, ack: &Ack) {

@@ -13,7 +13,7 @@
 //! | `library` | the matrix, or a folder of points |
 //! | `measure`, `windows` | what one run showed, in a few numbers |
 //! | `score` | the formulas: from numbers to a score |
-//! | `play` | runs of points on several threads |
+//! | `task` | runs of points on several threads |
 //! | `league` | scores of points, classes and all, with confidence intervals |
 //!
 //! The formulas are stated in [`score`], with the sources of their goals, and for readers in
@@ -22,14 +22,14 @@
 mod league;
 mod library;
 mod measure;
-mod play;
 mod point;
 mod receive_window;
 pub mod score;
+mod task;
 mod windows;
 
 pub use league::{Cell, League, Standing};
 pub use library::{Library, LibraryError, Version};
 pub use measure::{Measures, Runs};
-pub use play::{Task, play};
 pub use point::{Aim, BBR, CUBIC, Class, MatrixPoint};
+pub use task::{Task, run_tasks};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use whimbrel_rank::score::{References, kept, score, within};
 use whimbrel_rank::{
-    Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, Version, play,
+    Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, Version, run_tasks,
 };
 use whimbrel_sim::scenario::document::Document;
 
@@ -189,8 +189,8 @@ fn a_flow_that_fills_the_link_scores_one_and_cubic_less() {
     let tasks: Vec<Task<'_>> = ["bbr", "cubic"]
         .map(|name| Task::new(&point, name, 2).expect("runs"))
         .into();
-    let runs = play(&tasks, None, |_, _| true).expect("threads");
-    let again = play(&tasks, std::num::NonZeroUsize::new(1), |_, _| true).expect("threads");
+    let runs = run_tasks(&tasks, None, |_, _| true).expect("threads");
+    let again = run_tasks(&tasks, std::num::NonZeroUsize::new(1), |_, _| true).expect("threads");
     assert_eq!(runs, again, "the number of threads does not matter");
     let of = |i: usize| runs[i][0];
     // 10 Mbit/s x 1448/1500 x 0.99: at most 9.56 Mbit/s.

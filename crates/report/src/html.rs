@@ -8,7 +8,7 @@
 
 use crate::embedded::PAGE_STYLE;
 use crate::figure::Figure;
-use crate::page::{Fact, Report, Section, Source, Table};
+use crate::page::{Fact, Page, Section, Source, Table};
 use crate::style;
 use crate::svg::{self, Looks};
 use askama::Template;
@@ -34,16 +34,16 @@ const SHORT: usize = 24;
 ///
 /// # Errors
 /// If the writer fails.
-pub fn html(report: &Report, mut to: impl std::io::Write) -> std::io::Result<()> {
-    let page = Page::new(report)?;
+pub fn html(report: &Page, mut to: impl std::io::Write) -> std::io::Result<()> {
+    let page = PageTemplate::new(report)?;
     page.write_into(&mut to).map_err(std::io::Error::other)?;
     to.flush()
 }
 
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Page<'a> {
-    report: &'a Report,
+struct PageTemplate<'a> {
+    report: &'a Page,
     generator: &'static str,
     policy: String,
     css: &'static str,
@@ -148,8 +148,8 @@ struct FilterBox<'a> {
     members: Vec<(&'a str, String)>,
 }
 
-impl<'a> Page<'a> {
-    fn new(report: &'a Report) -> std::io::Result<Self> {
+impl<'a> PageTemplate<'a> {
+    fn new(report: &'a Page) -> std::io::Result<Self> {
         let mut ids = Ids::default();
         let section_ids: Vec<String> = report.sections.iter().map(|s| ids.free(&s.id)).collect();
         let mut sources: Vec<SourceView<'a>> = Vec::new();
@@ -380,7 +380,7 @@ const RESERVED: [&str; 7] = [
 ];
 
 /// The protocols of the figures under their algorithms, those that are compared most often first.
-fn filter<'a>(report: &'a Report, looks: &Looks) -> Vec<FilterBox<'a>> {
+fn filter<'a>(report: &'a Page, looks: &Looks) -> Vec<FilterBox<'a>> {
     let figures = report.sections.iter().flat_map(|s| &s.figures);
     let names: BTreeSet<&str> = figures.flat_map(Figure::protocols).collect();
     let mut names: Vec<&str> = names.into_iter().collect();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A report: one page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct Page {
     /// Its title.
     pub title: String,
     /// One paragraph below the title; may be empty.

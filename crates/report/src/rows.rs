@@ -1,7 +1,7 @@
 //! Runs grouped over their seeds: the rows of a table.
 
-use crate::Stat;
 use crate::figures::own_name;
+use crate::stat::Stat;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, PathOutcome, Summary};

@@ -67,7 +67,7 @@ pub fn figures_of_page(page: &str) -> Result<Vec<Figure>, String> {
 mod tests {
     use super::*;
     use crate::figure::{Axis, Form, Panel, Series};
-    use crate::page::{Report, Section};
+    use crate::page::{Page, Section};
     use proptest::prelude::*;
 
     fn figure(id: &str, label: &str) -> Figure {
@@ -111,7 +111,7 @@ mod tests {
             figures,
             sources: Vec::new(),
         };
-        let report = Report {
+        let report = Page {
             title: "t".to_owned(),
             summary: String::new(),
             made: Vec::new(),

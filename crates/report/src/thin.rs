@@ -9,10 +9,10 @@
 use crate::figure::{Figure, Plot};
 
 /// A place in a figure.
-pub(crate) type Place = [f64; 2];
+pub(crate) type Point = [f64; 2];
 
 /// At most `most` (at least three) of these points, which are in order of x.
-pub(crate) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
+pub(crate) fn thin(points: Vec<Point>, most: usize) -> Vec<Point> {
     let most = most.max(3);
     let n = points.len();
     if n <= most {
@@ -32,7 +32,7 @@ pub(crate) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
         let before = kept[kept.len() - 1];
         let mean = |i: usize| next.iter().map(|p| p[i]).sum::<f64>() / next.len() as f64;
         let (x, y) = (mean(0), mean(1));
-        let twice_area = |p: &Place| {
+        let twice_area = |p: &Point| {
             ((before[0] - x) * (p[1] - before[1]) - (before[0] - p[0]) * (y - before[1])).abs()
         };
         let of_bucket = points[begin(b)..begin(b + 1)].iter();
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_peak_and_the_ends_of_a_line_are_kept() {
-        let mut line: Vec<Place> = (0..1000).map(|i| [f64::from(i), 1.0]).collect();
+        let mut line: Vec<Point> = (0..1000).map(|i| [f64::from(i), 1.0]).collect();
         line[700][1] = 9.0;
         let thinned = thin(line, 20);
         assert_eq!(thinned.len(), 20);
@@ -100,7 +100,7 @@ mod tests {
     proptest! {
         #[test]
         fn kept_points_are_among_the_given_ones_and_in_order(values in prop::collection::vec(-1e6..1e6, 0..300), most in 0_usize..100) {
-            let points: Vec<Place> = values.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
+            let points: Vec<Point> = values.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
             let thinned = thin(points.clone(), most);
             prop_assert_eq!(thinned.len(), points.len().min(most.max(3)));
             prop_assert!(thinned.windows(2).all(|pair| pair[0][0] < pair[1][0]));

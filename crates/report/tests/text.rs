@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::fmt::Write;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use whimbrel_report::page::{Report, Section, Source};
+use whimbrel_report::page::{Page, Section, Source};
 
 /// Arbitrary texts, with pieces of markup.
 fn text() -> impl Strategy<Value = String> {
@@ -32,7 +32,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-fn report(texts: &[String; 6]) -> Report {
+fn report(texts: &[String; 6]) -> Page {
     let [title, section, label, caption, file, protocol] = texts.clone();
     let series = Series {
         protocol: Some(protocol),
@@ -54,7 +54,7 @@ fn report(texts: &[String; 6]) -> Report {
             }],
         },
     };
-    Report {
+    Page {
         title,
         summary: String::new(),
         made: Vec::new(),
@@ -76,7 +76,7 @@ fn report(texts: &[String; 6]) -> Report {
     }
 }
 
-fn page(report: &Report) -> String {
+fn page(report: &Page) -> String {
     let mut page = Vec::new();
     whimbrel_report::html(report, &mut page).expect("a page");
     String::from_utf8(page).expect("text")

@@ -13,7 +13,7 @@ use whimbrel_rank::{Aim, Class, Library, MatrixPoint, Version};
 use whimbrel_sim::scenario::{Flow, Run as RunSpec, Sends, Written};
 use whimbrel_stacks::application::{Application, Pauses};
 use whimbrel_stacks::catalog::Sender;
-use whimbrel_stacks::play::{self, Played, Task};
+use whimbrel_stacks::runs::{self, Played, Task};
 use whimbrel_study::path::{self as study, fraction};
 use whimbrel_units::{Bytes, Duration, Probability, Rate, nearest_few};
 
@@ -161,7 +161,7 @@ impl Args {
                 }));
             }
         }
-        let played = self.play(&tasks)?;
+        let played = self.run_tasks(&tasks)?;
         if let Some(file) = &self.windows {
             write(file, &show::windows(&played))?;
         }
@@ -176,12 +176,12 @@ impl Args {
         Ok(())
     }
 
-    fn play(&self, tasks: &[Task<'_>]) -> Result<Vec<Played>> {
+    fn run_tasks(&self, tasks: &[Task<'_>]) -> Result<Vec<Played>> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = self.threads.map_or(cores, NonZeroUsize::get);
         let done = AtomicUsize::new(0);
         let seen = std::io::stderr().is_terminal();
-        let played = play::play(tasks, threads, |_| {
+        let played = runs::run_tasks(tasks, threads, |_| {
             let n = done.fetch_add(1, Ordering::Relaxed) + 1;
             if seen {
                 eprint!("\r{n} of {} runs", tasks.len());
@@ -216,7 +216,7 @@ impl Args {
                 }
             }
         }
-        let references = self.play(&tasks)?;
+        let references = self.run_tasks(&tasks)?;
         Ok(format!(
             "{}\n{}\n{}",
             league::markdown(points, senders, played, &references),
@@ -271,7 +271,7 @@ impl Args {
     }
 
     fn path_from_flags(&self) -> Result<MatrixPoint> {
-        let path = study::Path {
+        let path = study::Bottleneck {
             rate: match self.rate_trace {
                 None => vec![Written::new("--rate", self.rate, self.rate.to_string())],
                 Some(_) => Vec::new(),

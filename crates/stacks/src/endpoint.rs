@@ -75,12 +75,12 @@ pub trait Endpoint: Send {
     fn read(&mut self, now: Instant) -> u64;
 
     /// The state and the counters of the sender, as far as the stack reports them.
-    fn report(&mut self) -> Report;
+    fn report(&mut self) -> EndpointReport;
 }
 
 /// What a stack reports of a sender. `None`: it does not report that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct EndpointReport {
     /// Congestion window, bytes.
     pub cwnd: Option<u64>,
     /// Slow start threshold, bytes.

@@ -5,7 +5,7 @@ use crate::show::mean;
 use std::collections::BTreeMap;
 use whimbrel_rank::{League, Library, MatrixPoint, Runs};
 use whimbrel_stacks::catalog::{COMPARED, Sender};
-use whimbrel_stacks::play::Played;
+use whimbrel_stacks::runs::Played;
 
 /// The simulator's algorithms whose results the scores at these points are relative to.
 pub fn references(points: &[MatrixPoint]) -> Vec<String> {

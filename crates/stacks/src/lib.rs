@@ -9,7 +9,7 @@
 //! | `virtual_os` | the clock and the random numbers that stacks see |
 //! | `application` | what the sending application writes, and when |
 //! | `pair`, `host` | both ends of a connection, as the engine drives them |
-//! | `play` | runs on a path or at a point of the matrix, and what they showed |
+//! | `runs` | runs on a path or at a point of the matrix, and what they showed |
 //! | `runner` | stacks for the search of `whimbrel hunt` |
 //! | `show` | tables, JSON, and the page with the league |
 //!
@@ -22,7 +22,7 @@ pub mod endpoint;
 mod host;
 mod identity;
 mod pair;
-pub mod play;
 pub mod runner;
+pub mod runs;
 mod stack;
 pub mod virtual_os;

@@ -2,7 +2,7 @@
 
 use crate::application::Application;
 use crate::catalog::Sender;
-use crate::play::{Task, play};
+use crate::runs::{Task, run_tasks};
 use std::num::NonZeroUsize;
 use whimbrel_rank::{MatrixPoint, Measures};
 use whimbrel_study::Error;
@@ -41,7 +41,7 @@ impl Runner for StackRunner {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = threads.map_or(cores, NonZeroUsize::get);
         let last = seeds.last();
-        let played = play(&tasks, threads, |played| {
+        let played = run_tasks(&tasks, threads, |played| {
             // Once for each sender.
             if last == Some(&played.run.seed) {
                 done();

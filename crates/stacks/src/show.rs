@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use whimbrel_stacks::catalog::STACKS;
-use whimbrel_stacks::play::{Played, Run};
+use whimbrel_stacks::runs::{Played, Run};
 
 /// The marks of a Markdown page between which results are written.
 pub const BEGIN: &str = "<!-- results: begin -->";

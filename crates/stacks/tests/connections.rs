@@ -8,7 +8,7 @@ use whimbrel_stacks::application::Application;
 #[cfg(any(feature = "quiche", feature = "older"))]
 use whimbrel_stacks::application::Pauses;
 use whimbrel_stacks::catalog::Sender;
-use whimbrel_stacks::play::{Run, Task, play};
+use whimbrel_stacks::runs::{Run, Task, run_tasks};
 #[cfg(any(feature = "quiche", feature = "older"))]
 use whimbrel_units::Duration;
 #[cfg(feature = "older")]
@@ -103,7 +103,7 @@ fn written(
             })
         })
         .collect();
-    let played = play(&tasks, threads, |_| ()).expect("runs");
+    let played = run_tasks(&tasks, threads, |_| ()).expect("runs");
     let without_time = |run: Run| Run {
         cpu_us_per_packet: 0.0,
         ..run

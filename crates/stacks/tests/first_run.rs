@@ -4,7 +4,7 @@
 use whimbrel_rank::{Library, Version};
 use whimbrel_stacks::application::Application;
 use whimbrel_stacks::catalog::Sender;
-use whimbrel_stacks::play::{Run, Task, play};
+use whimbrel_stacks::runs::{Run, Task, run_tasks};
 
 #[test]
 fn the_first_run_in_a_process_shows_what_the_same_shows_later() {
@@ -19,7 +19,7 @@ fn the_first_run_in_a_process_shows_what_the_same_shows_later() {
             application: Application::default(),
             sample: None,
         };
-        let played = play(&[task], 1, |_| ()).expect("a run");
+        let played = run_tasks(&[task], 1, |_| ()).expect("a run");
         let run = played.into_iter().next().expect("one run").run;
         Run {
             cpu_us_per_packet: 0.0,

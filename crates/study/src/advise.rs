@@ -1,7 +1,7 @@
 //! Which algorithm to use on a path, measured by simulation.
 
 use crate::neighbours::{Beside, Neighbours, Repeats, SharedPath, TOLERABLE, beside, league, runs};
-use crate::path::Path;
+use crate::path::Bottleneck;
 use crate::prediction::Transfer;
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;
@@ -50,7 +50,7 @@ const LARGEST: u64 = 256 << 20;
 pub struct Request {
     /// The path: a rate or a recorded one, and the base RTT, the first values of each. Without a
     /// buffer size it is one bandwidth-delay product.
-    pub path: Path,
+    pub path: Bottleneck,
     /// Flows that share the path.
     pub neighbours: Neighbours,
     /// Also find out how long a file of this size takes. Needs a constant rate.

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
-use whimbrel_report::page::Report;
+use whimbrel_report::page::Page;
 
 /// The prefix of temporary file names.
 pub const PREFIX: &str = ".whimbrel-";
@@ -201,7 +201,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_page(path: &Path, page: &Report) -> Result<(), Error> {
+pub fn write_page(path: &Path, page: &Page) -> Result<(), Error> {
     write(path, |to| whimbrel_report::html(page, to))
 }
 

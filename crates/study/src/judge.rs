@@ -1,18 +1,24 @@
 //! Decisions between random loss and congestion, compared with the true causes.
 
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use text::text;
 
+use crate::controllers::{Choice, chosen};
 use crate::runs::run_all;
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::{Judged, Mistake, Plan};
+use whimbrel_experiment::judge::{Judged, Mistake, Plan, classifying};
 use whimbrel_report::figure::Figure;
 use whimbrel_report::figures::heat_maps;
-use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::scenario::{Setting, Written};
+
+/// The scenario file of the built-in grid.
+pub const BUILT_IN_GRID: &str = include_str!("judge/grid.toml");
 
 /// Whose decisions are judged, and where.
 #[derive(Debug, Clone)]
@@ -40,6 +46,20 @@ impl Request<'_> {
         let plan = Plan::new(self.document, self.settings, &self.controllers, self.flow)?;
         Ok(plan.judge(&run_all(&plan.jobs(), self.threads, observer)?))
     }
+}
+
+/// The chosen controllers, each once, in order; without a choice those that distinguish random loss
+/// from congestion on the built-in grid, and none, which stands for the file's, on another one.
+///
+/// # Errors
+/// If a name is unknown.
+pub fn controllers(choices: &[Written<Choice>], is_built_in: bool) -> Result<Vec<Spec>, Error> {
+    if choices.is_empty() && is_built_in {
+        return Ok(classifying());
+    }
+    let every: Vec<String> = classifying().iter().map(Spec::to_string).collect();
+    let all = chosen(choices, every.iter().map(String::as_str))?;
+    Ok(all.into_iter().map(|controller| controller.value).collect())
 }
 
 /// The mistakes over the grid, a figure for each kind; `None` if a grid has no axes.

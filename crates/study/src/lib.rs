@@ -14,6 +14,7 @@
 //! | [`catalog`] | the algorithms and loss classifiers |
 //! | [`compare`] | algorithms on one path |
 //! | [`controllers`] | controllers that a user chooses |
+//! | `credentials` | the token and the fingerprint of a server |
 //! | `error` | why a request failed |
 //! | [`figure_files`] | the figures of a page as files for a paper |
 //! | [`hunt`] | a search for the path on which an algorithm does worst |
@@ -31,6 +32,7 @@
 //! | [`page`] | the results of a scenario as a page |
 //! | [`path`] | a path as flags and arguments describe it |
 //! | [`prediction`] | what the simulator predicts for the transfer of a file |
+//! | [`presentation`] | a scenario from its runs to tables, pages and files |
 //! | [`presets`] | presets of scenarios, as text |
 //! | [`provenance`] | what made a result |
 //! | [`runs`] | runs of a scenario |
@@ -56,6 +58,8 @@ pub mod cache;
 pub mod catalog;
 pub mod compare;
 pub mod controllers;
+#[cfg(feature = "real")]
+pub mod credentials;
 mod emphasis;
 mod error;
 pub mod figure_files;
@@ -71,6 +75,7 @@ pub mod path;
 #[cfg(feature = "real")]
 pub mod path_rows;
 pub mod prediction;
+pub mod presentation;
 pub mod presets;
 #[cfg(feature = "real")]
 pub mod progress_lines;

@@ -10,7 +10,9 @@ use serde::Serialize;
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
 pub use whimbrel_model::MODELLED;
-use whimbrel_model::{Acks, Formula, Losses, ModelError, Modelled, Path, Sender, mathis, pftk};
+use whimbrel_model::{
+    Acks, Formula, Losses, ModelError, ModelPath, Modelled, Sender, mathis, pftk,
+};
 use whimbrel_net::{Queue, QueueLimit};
 use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::document::Value;
@@ -115,7 +117,7 @@ impl Request {
     pub fn run(&self, observer: &dyn Observer) -> Result<Results, Error> {
         let errors = self.errors()?;
         let packet = self.packet();
-        let path = Path::new(self.rate.value, self.rtt.value, packet, self.buffer());
+        let path = ModelPath::new(self.rate.value, self.rtt.value, packet, self.buffer());
         let path = path.map_err(BadInput::new)?;
         let mut points = Vec::new();
         observer.begin((MODELLED.len() * errors.len()) as f64, "solved");
@@ -250,7 +252,7 @@ impl Request {
 
     fn predict(
         &self,
-        path: &Path,
+        path: &ModelPath,
         modelled: &Modelled,
         p: Probability,
     ) -> Result<Point, ModelError> {

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use whimbrel_cc::Spec;
 use whimbrel_net::{Queue, Schedule, ServiceSpec};
-use whimbrel_rank::{Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, play};
+use whimbrel_rank::{Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, run_tasks};
 use whimbrel_sim::scenario::{
     Direction, DrawnTime, Flow, Link, Run, ScenarioSpec, Written, half_of,
 };
@@ -244,7 +244,7 @@ pub(crate) fn runs(
     let tasks = names.iter().map(|name| Task::new(point, name, seeds));
     let tasks: Vec<Task<'_>> = tasks.collect::<Result<_, _>>()?;
     observer.begin(tasks.len() as f64, what);
-    let measured = play(&tasks, threads, |_, _| observer.done(1.0).is_continue())?;
+    let measured = run_tasks(&tasks, threads, |_, _| observer.done(1.0).is_continue())?;
     let runs = tasks.iter().zip(measured);
     Ok(runs
         .map(|(task, runs): (_, Vec<Measures>)| ((point.id.clone(), task.controller.clone()), runs))

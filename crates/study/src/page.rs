@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use whimbrel_report::Row;
 use whimbrel_report::figures;
-use whimbrel_report::page::{Fact, Report, Section, Source};
+use whimbrel_report::page::{Fact, Page, Section, Source};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Run;
@@ -48,7 +48,7 @@ pub fn page(
     Results { runs, rows, notes }: &Results<'_>,
     threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
-) -> Result<Report, Error> {
+) -> Result<Page, Error> {
     let runs = *runs;
     // The best of many algorithms are drawn.
     let reached = |point: &Point| {
@@ -104,7 +104,7 @@ pub fn page(
         }],
         ..empty("runs", "Runs")
     };
-    Ok(Report {
+    Ok(Page {
         title,
         summary: summary(rows),
         made: Vec::new(),

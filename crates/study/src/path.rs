@@ -18,7 +18,7 @@ pub const BASE_RTT: &str = "base_rtt";
 
 /// A path; what is empty or `None` is not limited. All combinations of several values are meant.
 #[derive(Debug, Clone, Default)]
-pub struct Path {
+pub struct Bottleneck {
     /// The rate of the bottleneck.
     pub rate: Vec<Written<Rate>>,
     /// A recorded rate instead, in mahimahi's format or as CSV.
@@ -42,7 +42,7 @@ pub struct Recorded {
     pub back: Option<Written<ServiceSpec>>,
 }
 
-impl Path {
+impl Bottleneck {
     /// Refuses several values where only one path makes sense; `why` says so.
     ///
     /// # Errors

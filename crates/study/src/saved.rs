@@ -15,6 +15,7 @@ use whimbrel_units::Duration;
 
 /// Maximum number of samples of a flow or link in a run.
 const MAX_SAMPLES: u64 = 1_000_000;
+
 /// Which results to save.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
@@ -24,6 +25,13 @@ pub struct Wanted {
     pub iperf3: Option<PathBuf>,
     /// Time between samples, and between the reports of iperf3; `None`: the usual ones.
     pub interval: Option<Duration>,
+}
+
+impl Wanted {
+    /// Whether anything is to be saved.
+    pub fn any(&self) -> bool {
+        !self.save.is_empty() || self.iperf3.is_some()
+    }
 }
 
 /// Open files, to be written when the runs are done.

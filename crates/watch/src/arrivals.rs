@@ -3,11 +3,14 @@
 
 use crate::{Screen, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::convert::Infallible;
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_study::arrivals::{lines, table};
-use whimbrel_transfer::Counts;
-use whimbrel_transfer::service::Arrivals;
+use whimbrel_transfer::service::{Arrivals, Meter};
+use whimbrel_transfer::{Counts, Server};
 use whimbrel_units::Duration;
 
 /// Time between two displays: as JSON or on a terminal, and as lines.
@@ -103,6 +106,27 @@ impl Display {
         None
     }
 
+    /// Shows the transfers of a server again and again. `print` gets the text for standard output.
+    pub async fn follow(
+        &self,
+        server: &Server,
+        every: Duration,
+        print: impl Fn(&str),
+    ) -> Infallible {
+        let (mut meter, started) = (Meter::default(), Instant::now());
+        let mut ticks = interval(every.into());
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            let now = Instant::now();
+            let arrivals = meter.measure((now - started).into(), now, server.receiving());
+            if let Some(text) = self.show(&arrivals, &server.counts()) {
+                print(&text);
+            }
+        }
+    }
+
     /// Prints a line of events with `print`, without disturbing the table, or adds it to the view.
     pub fn print(&self, line: &str, print: impl FnOnce(&str)) {
         match self {
@@ -121,7 +145,6 @@ fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
 mod tests {
     use super::*;
     use whimbrel_transfer::Receiving;
-    use whimbrel_transfer::service::Meter;
 
     #[test]
     fn without_transfers_nothing_is_printed() {

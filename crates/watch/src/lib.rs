@@ -6,13 +6,17 @@
 //! | `view` | draws a [`View`] into any buffer, so it is tested without a terminal |
 //! | `screen` | owns the terminal |
 //! | `progress`, `transfers` | progress bars |
+//! | `file_transfer` | a transfer of files: `whimbrel send`, `get` |
+//! | `path_probe` | the measurement of a path: `whimbrel advise HOST` |
 //! | `path` | the view of an emulated path: `whimbrel link` |
 //! | `arrivals` | what arrives at a server, live or as text: `whimbrel serve` |
 //! | `connections` | the view of Linux TCP's connections: `whimbrel tcp status` |
 
 pub mod arrivals;
 pub mod connections;
+pub mod file_transfer;
 pub mod path;
+pub mod path_probe;
 mod progress;
 mod screen;
 mod silent;

@@ -7,7 +7,7 @@ use whimbrel_browser_tests::Chromium;
 use whimbrel_report::figure::{
     Axis, BesideRow, Categories, Figure, Form, Heat, Panel, Plot, Series,
 };
-use whimbrel_report::page::{Column, Fact, Report, Source, Table};
+use whimbrel_report::page::{Column, Fact, Page, Source, Table};
 
 const DESK: (u32, u32) = (1280, 900);
 
@@ -17,7 +17,7 @@ struct File {
     _folder: tempfile::TempDir,
 }
 
-fn written(report: &Report) -> File {
+fn written(report: &Page) -> File {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("report.html");
     let file = std::fs::File::create(&path).expect("a file");
@@ -28,7 +28,7 @@ fn written(report: &Report) -> File {
     }
 }
 
-async fn opened(report: &Report) -> (Chromium, File) {
+async fn opened(report: &Page) -> (Chromium, File) {
     let file = written(report);
     (Chromium::open(&file.path, DESK).await, file)
 }
@@ -643,7 +643,7 @@ async fn a_figure_is_saved_as_a_self_contained_picture() {
 }
 
 /// Plots of unusual values.
-fn odd() -> Report {
+fn odd() -> Page {
     let mut report = report::report();
     let panels = |y: Axis, x: Axis, series: Vec<Series>| Plot::Panels {
         x,

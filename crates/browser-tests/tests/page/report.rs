@@ -362,7 +362,7 @@ fn expect_of_mveno(figure: &mut Figure) {
 }
 
 /// Every kind of plot, with findings, tables and sources.
-pub fn report() -> Report {
+pub fn report() -> Page {
     let code = Source {
         title: "algorithm cerl".to_owned(),
         path: "crates/cc/src/cerl.rs".to_owned(),
@@ -488,7 +488,7 @@ pub fn report() -> Report {
         sources,
     };
     let cerl = "T. Saedi, “Congestion Control Enhancement Over Wireless Networks”, 2019";
-    Report {
+    Page {
         title: "CERL and its neighbours".to_owned(),
         summary: "Three experiments with every kind of figure: what the papers claim, and what our runs say.".to_owned(),
         made: vec![

@@ -3,16 +3,13 @@
 use super::AdviseArgs;
 use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::TransportArgs;
-use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::cell::Cell;
+use crate::stop::runtime;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_study::real::path_measurement::PathMeasurement;
-use whimbrel_transfer::{
-    ClientOptions, ProbeSample, ProbeStage, ServerAddress, default_controller, probe,
-};
+use whimbrel_transfer::{ClientOptions, ServerAddress, default_controller, probe};
 use whimbrel_units::Duration;
+use whimbrel_watch::path_probe::Progress;
 
 /// The server ends a probe after a minute, of which the last answers need some seconds.
 const LONGEST: Duration = Duration::from_secs(50);
@@ -27,13 +24,14 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<PathMeasu
         return Err(BadInput::new(text).into());
     }
     let host: ServerAddress = host.parse().map_err(BadInput::new)?;
-    let credentials = args.credentials.find(&host, &TransportArgs::default())?;
-    let token = credentials.token.clone();
-    let mut options = ClientOptions::for_pipes(host.clone(), token, default_controller());
-    options.fingerprint = credentials.fingerprint;
-    options.known_hosts.clone_from(&credentials.known_hosts);
-    let progress = Progress::new(&host);
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let transport = TransportArgs::default();
+    let credentials = args.credentials.find(&host, &transport)?;
+    let options = ClientOptions {
+        tcp_algorithm: None,
+        ..credentials.client(ClientOptions::for_pipes, host.clone(), default_controller())
+    };
+    let progress = Progress::new(&host.to_string());
+    let runtime = runtime()?;
     let work = probe(options, args.probe_size, args.probe_time, |sample| {
         progress.show(sample);
     });
@@ -54,53 +52,4 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<PathMeasu
     drop(progress);
     credentials.accepted();
     Ok(Ok(PathMeasurement::of(&host.to_string(), &report)?))
-}
-
-/// What the probe does, on a terminal.
-struct Progress {
-    bar: ProgressBar,
-    /// The start of the stage: seconds, bytes, packets sent and lost.
-    begin: Cell<Option<ProbeSample>>,
-}
-
-impl Progress {
-    fn new(host: &ServerAddress) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("measuring the path to {prefix}: {msg}") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(host.to_string());
-        Self {
-            bar,
-            begin: Cell::new(None),
-        }
-    }
-
-    fn show(&self, now: &ProbeSample) {
-        let begin = match self.begin.get() {
-            Some(begin) if begin.stage == now.stage => begin,
-            _ => {
-                self.begin.set(Some(*now));
-                *now
-            }
-        };
-        let bits = (now.delivered - begin.delivered) as f64 * 8.0;
-        let mbits = bits * 1e-6 / (now.at - begin.at).max(1e-3);
-        let lost = now.lost_packets.saturating_sub(begin.lost_packets);
-        let sent = now.sent_packets.saturating_sub(begin.sent_packets);
-        let doing = match now.stage {
-            ProbeStage::Startup => "the rate rises".to_owned(),
-            ProbeStage::Full => format!("the rate, {mbits:.1} Mbit/s"),
-            ProbeStage::Drain => "the queue drains".to_owned(),
-            ProbeStage::Calm => format!("the loss, {lost} of {sent} packets"),
-            ProbeStage::End => "the last packets arrive".to_owned(),
-        };
-        self.bar.set_message(format!("{:.0} s, {doing}", now.at));
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
 }

@@ -1,11 +1,10 @@
 //! `whimbrel compare`: algorithms on a path given by flags.
 
 mod real;
-mod show;
 
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag, number};
-use crate::run_scenario::{OutputArgs, run_scenario};
+use crate::run_scenario::{OutputArgs, bar, run_scenario};
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +13,7 @@ use std::str::FromStr;
 use whimbrel_cc::Spec;
 use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::{Scenario, Written};
-use whimbrel_study::compare::{Request, USUAL, USUAL_OF_TCP};
+use whimbrel_study::compare::{Request, Shown, USUAL, USUAL_OF_TCP};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::page::Subject;
@@ -228,7 +227,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         text: &text,
         tested: tested.as_ref(),
     };
-    let how = show::Shown::new(&request, &scenario, &args.output)?;
+    let how = Shown::new(&request, &scenario, args.output.threads, &bar)?;
     let selection = Selection::Flags(&FLAGS);
     run_scenario(&scenario, &subject, selection, &args.output, &how)?;
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! A server that is not known yet: on a terminal the user confirms its fingerprint, as with ssh.
 
 use crate::over_tcp::TransportArgs;
+use crate::stop::runtime;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -28,7 +29,7 @@ pub fn confirm(
     };
     let mut options = ClientOptions::new(server.clone(), Token::random()?, default_controller());
     transport.apply(&mut options);
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let runtime = runtime()?;
     let found = runtime.block_on(fingerprint_of(&options))?;
     let mut out = io::stderr().lock();
     writeln!(

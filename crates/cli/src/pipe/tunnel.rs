@@ -4,6 +4,7 @@ use super::{failed, options, say_what_is_used};
 use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
 use crate::over_tcp::TransportArgs;
+use crate::stop::runtime;
 use anyhow::Context;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -52,8 +53,8 @@ pub struct TunnelArgs {
 /// Runs the tunnel until it is stopped.
 pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
     let credentials = args.credentials.find(&args.server, &args.transport)?;
-    let options = options(args.server, args.controller, &args.transport, &credentials);
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let options = options(args.server, args.controller, &credentials);
+    let runtime = runtime()?;
     let result = runtime.block_on(async {
         // Fail now if the server cannot be reached.
         let tunnel = Tunnel::connect(options, show).await?;

@@ -1,15 +1,7 @@
-//! What `send` and `get` show while they run: a bar on a terminal, elsewhere lines.
+//! How much `send` and `get` show while they run.
 
-use crate::over_tcp;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, Write};
-use std::time::Instant;
-use whimbrel_study::path_rows::PathRows;
-use whimbrel_study::progress_lines::ProgressLines;
-use whimbrel_transfer::{PathSummary, Progress, Update};
-
-/// Columns for the name of the last file.
-const NAME: usize = 30;
+pub use whimbrel_watch::file_transfer::Show;
+use whimbrel_watch::file_transfer::Verbosity;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
@@ -22,181 +14,12 @@ pub struct ShowArgs {
     pub quiet: bool,
 }
 
-/// Shows the progress of a transfer.
-pub struct Show {
-    args: ShowArgs,
-    /// Standard output is for JSON.
-    json: bool,
-    bar: ProgressBar,
-    begin: Instant,
-    lines: ProgressLines,
-    path_rows: PathRows,
-    /// Beside the bar: a word, and below it a row for each of several paths.
-    word: String,
-    rows: String,
-    /// A line on the progress was printed, and none on the paths.
-    rows_due: bool,
-    /// The bar's message is about the connection, not a file's name.
-    notice: bool,
-}
-
-impl Show {
-    /// Nothing is shown yet. With `json`, names go to standard error.
-    pub fn new(args: ShowArgs, json: bool) -> Self {
-        let target = match args.quiet {
-            true => ProgressDrawTarget::hidden(),
-            false => ProgressDrawTarget::stderr(),
-        };
-        // SI units, as in the result.
-        let template = "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  \
-                        {decimal_bytes_per_sec}  {eta} left{prefix} {msg}";
-        let style = ProgressStyle::with_template(template);
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self {
-            args,
-            json,
-            bar: ProgressBar::with_draw_target(Some(0), target).with_style(style),
-            begin: Instant::now(),
-            lines: ProgressLines::default(),
-            path_rows: PathRows::default(),
-            word: String::new(),
-            rows: String::new(),
-            rows_due: true,
-            notice: false,
+impl From<ShowArgs> for Verbosity {
+    fn from(args: ShowArgs) -> Self {
+        match (args.quiet, args.verbose) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::EachFile,
+            (false, false) => Self::Progress,
         }
     }
-
-    /// Removes the bar.
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    /// Shows progress and interruptions.
-    pub fn update(&mut self, update: Update) {
-        match update {
-            Update::Progress(progress) => self.progress(progress),
-            Update::Paths(paths) => self.paths(&paths),
-            Update::Stored(name) => {
-                if self.args.verbose {
-                    self.print(&name);
-                } else if !self.notice {
-                    self.set_word(shortened(&name));
-                }
-            }
-            Update::Removed(name) if self.args.verbose => self.print(&format!("removed {name}")),
-            Update::OverTcp(control) => self.say(over_tcp::notice(&control)),
-            Update::OnePath => self.say(over_tcp::ONE_PATH.to_owned()),
-            Update::NoAnswer(via) => self.say(format!(
-                "{via}: the server does not answer over this interface; the others are used"
-            )),
-            Update::Queued(position) => {
-                self.say(format!("the server is busy: {} in line", ordinal(position)));
-            }
-            Update::Interrupted { reason, wait } => {
-                let seconds = wait.as_secs_f64();
-                self.say(format!(
-                    "interrupted, trying again in {seconds:.0} s: {reason}"
-                ));
-            }
-            _ => {}
-        }
-    }
-
-    fn progress(&mut self, progress: Progress) {
-        if self.bar.is_hidden() {
-            let line = self.lines.line(self.begin.elapsed().into(), progress);
-            if let Some(line) = line.filter(|_| !self.args.quiet) {
-                writeln!(io::stderr(), "{line}").ok();
-                self.rows_due = true;
-            }
-            return;
-        }
-        // Data flows again.
-        if self.notice && self.bar.position() < progress.bytes {
-            self.notice = false;
-            self.set_word(String::new());
-        }
-        self.bar.set_length(progress.size);
-        if progress.all_files > 1 {
-            let count = format!("  {}/{} files", progress.files, progress.all_files);
-            self.bar.set_prefix(count);
-        }
-        // What was there already is no speed.
-        let resumes = self.bar.position() == 0 && progress.bytes > 0;
-        self.bar.set_position(progress.bytes);
-        if resumes {
-            self.bar.reset_eta();
-        }
-    }
-
-    /// A row for each path: below the bar, or where lines are due.
-    fn paths(&mut self, paths: &[PathSummary]) {
-        let is_hidden = self.bar.is_hidden();
-        if is_hidden && !std::mem::take(&mut self.rows_due) {
-            return;
-        }
-        let rows = self.path_rows.rows(self.begin.elapsed().into(), paths);
-        match rows {
-            Some(rows) if !is_hidden => {
-                self.rows = rows;
-                self.show_message();
-            }
-            Some(rows) if !self.args.quiet => {
-                writeln!(io::stderr(), "{}", rows.trim_start_matches('\n')).ok();
-            }
-            _ => {}
-        }
-    }
-
-    /// Shows a word beside the bar.
-    fn set_word(&mut self, word: String) {
-        self.word = word;
-        self.show_message();
-    }
-
-    fn show_message(&self) {
-        self.bar.set_message(format!("{}{}", self.word, self.rows));
-    }
-
-    /// A line of the result.
-    fn print(&self, line: &str) {
-        self.bar.suspend(|| match self.json {
-            true => writeln!(io::stderr(), "{line}").ok(),
-            false => writeln!(io::stdout(), "{line}").ok(),
-        });
-    }
-
-    /// On a terminal beside the bar; as a line elsewhere.
-    fn say(&mut self, text: String) {
-        if !self.bar.is_hidden() {
-            self.notice = true;
-            self.set_word(text);
-        } else if !self.args.quiet {
-            writeln!(io::stderr(), "{text}").ok();
-        }
-    }
-}
-
-/// The end of a name that is too long.
-fn shortened(name: &str) -> String {
-    let count = name.chars().count();
-    match count > NAME {
-        true => "…"
-            .chars()
-            .chain(name.chars().skip(count - NAME + 1))
-            .collect(),
-        false => name.to_owned(),
-    }
-}
-
-/// 1st, 2nd, 3rd, 4th ...
-fn ordinal(n: u32) -> String {
-    let suffix = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{n}{suffix}")
 }

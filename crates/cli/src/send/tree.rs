@@ -1,9 +1,10 @@
 //! `whimbrel send` with directories or several files.
 
-use super::exit_code;
 use super::show::{Show, ShowArgs};
 use crate::credentials::Credentials;
+use crate::failure::exit_code;
 use crate::print;
+use crate::stop::ctrl_c;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_study::real::hindsight::Seen;
@@ -22,14 +23,8 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     let dry_run = tree.dry_run;
     let mut showing = Show::new(shown, as_json);
-    let report = runtime.block_on(async {
-        let stop = async {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending().await
-            }
-        };
-        send_tree(tree, |update| showing.update(update), stop).await
-    });
+    let work = send_tree(tree, |update| showing.update(update), ctrl_c());
+    let report = runtime.block_on(work);
     showing.end();
     if report.error.is_none() {
         credentials.accepted();

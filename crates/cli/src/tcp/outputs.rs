@@ -3,7 +3,7 @@
 use crate::atomic_file;
 use std::path::PathBuf;
 use whimbrel_study::Error;
-use whimbrel_study::tcp::{Page, logs, time_line};
+use whimbrel_study::tcp::{ConnectionsPage, logs, time_line};
 
 /// Files with the time line of the connections.
 #[derive(Default, clap::Args)]
@@ -43,7 +43,7 @@ impl OutputArgs {
     ///
     /// # Errors
     /// If one cannot be written.
-    pub fn write(&self, page: &Page<'_>) -> Result<Vec<String>, Error> {
+    pub fn write(&self, page: &ConnectionsPage<'_>) -> Result<Vec<String>, Error> {
         let report = page.summary.report;
         let mut notes = Vec::new();
         if let Some(path) = &self.time_line {

@@ -123,9 +123,7 @@ fn after_100_kills_every_file_is_right() {
 /// Kills either side once for each file, on a path that loses packets. Each round has a path of its
 /// own, and both ends in its namespaces.
 fn kill_on_a_lossy_path(rounds: u32, first_round: u32) {
-    let possible = whimbrel("link --quiet --rtt '2 ms' -- true");
-    if !possible.status.success() {
-        println!("skipped: {}", text(&possible.stderr).trim());
+    if !allowed("link --quiet --rtt '2 ms' -- true") {
         return;
     }
     let folder = folder();

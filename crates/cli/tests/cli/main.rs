@@ -24,7 +24,6 @@ mod page;
 mod rank;
 mod recordings;
 mod reproduce;
-mod results;
 mod serve;
 mod several_links;
 mod shell;

@@ -78,6 +78,17 @@ pub fn whimbrel_in(folder: &Path, args: &(impl Arguments + ?Sized)) -> Output {
     output.expect("the command runs")
 }
 
+/// Whether this system allows a command, such as one that makes namespaces. If not, prints why the
+/// test is skipped.
+pub fn allowed(args: &(impl Arguments + ?Sized)) -> bool {
+    let output = whimbrel(args);
+    let allowed = output.status.success();
+    if !allowed {
+        println!("skipped: {}", text(&output.stderr).trim());
+    }
+    allowed
+}
+
 /// Runs the command with this input on stdin.
 pub fn piped(args: &(impl Arguments + ?Sized), input: &str) -> Output {
     let mut child = command()

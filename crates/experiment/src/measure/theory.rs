@@ -7,7 +7,7 @@
 
 use super::definition::{Definition, Samples};
 use super::view::View;
-use whimbrel_model::{Modelled, Path};
+use whimbrel_model::{ModelPath, Modelled};
 use whimbrel_net::QueueLimit;
 use whimbrel_sim::{FlowSpec, LinkId, Network, Traffic};
 use whimbrel_units::{Duration, Probability, Rate, Time};
@@ -47,7 +47,7 @@ fn equation(network: &Network, flow: &FlowSpec) -> Option<f64> {
     let rate = Rate::from_bits_per_sec(8 * forward.service.capacity(second)?.get());
     let round = forward.delay.minimum() + backward.delay.minimum();
     let packet = tcp.settings.mss + tcp.settings.header;
-    let path = Path::new(rate, round, packet, u64::from(buffer)).ok()?;
+    let path = ModelPath::new(rate, round, packet, u64::from(buffer)).ok()?;
     let solution = modelled.solve(&path, Probability::ZERO, forward.loss.corrupt);
     Some(100.0 * solution.ok()?.mean_of_cycles)
 }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_equations_are_those_of_the_model_on_the_same_path() {
-        let path = Path::new(
+        let path = ModelPath::new(
             Rate::from_bits_per_sec(5_000_000),
             Duration::from_millis(70),
             whimbrel_units::Bytes::new(1500),

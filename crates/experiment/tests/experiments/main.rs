@@ -2,6 +2,7 @@
 
 mod docs;
 mod library;
+mod results;
 
 use std::path::{Path, PathBuf};
 

@@ -15,8 +15,8 @@ mod running;
 
 pub use guard::BODY_TYPE;
 
-use crate::play::Request as Runs;
 use crate::recordings::{self, Recordings};
+use crate::runs::Request as Runs;
 use crate::{FieldError, State, opened, state};
 use bytes::Bytes;
 use guard::{Guard, Refusal};
@@ -281,7 +281,7 @@ fn run(shared: &Arc<Shared>, text: &str, page: &str) -> Result<Answer, FieldErro
     let stop = begun.stop.clone();
     let (events, receiver) = mpsc::channel(WAITING);
     tokio::task::spawn_blocking(move || {
-        runs.play(&stop, |event| {
+        runs.run(&stop, |event| {
             let Ok(mut line) = serde_json::to_vec(&event) else {
                 return false;
             };

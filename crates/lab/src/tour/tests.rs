@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Numbers;
-use crate::play::{Event, Request};
 use crate::recordings::Recordings;
+use crate::runs::{Event, Request};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ fn played(state: &State) -> Results {
     let request = Request::new(state, &Recordings::default()).expect("a request");
     let mut names = Vec::new();
     let mut all = Results::new();
-    request.play(&AtomicBool::new(false), |event| {
+    request.run(&AtomicBool::new(false), |event| {
         match event {
             Event::Begin { algorithms, .. } => names = algorithms,
             Event::Row { index, numbers } => {

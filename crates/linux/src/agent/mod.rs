@@ -74,7 +74,7 @@ impl Shared {
 
 /// What happened so far.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
+pub struct AgentReport {
     /// The connections, in the order in which they began. If there were more than
     /// [`Agent::MAX_CONNECTIONS`], those that ended first are missing.
     pub connections: Vec<Connection>,
@@ -165,7 +165,7 @@ impl Agent {
     }
 
     /// What happened so far, without samples and decisions.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> AgentReport {
         self.make_report(false)
     }
 
@@ -176,7 +176,7 @@ impl Agent {
 
     /// Stops the thread and returns everything, samples included. Connections that are still open
     /// go to the fallback algorithm at their next acknowledgment.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> AgentReport {
         self.stop();
         self.make_report(true)
     }
@@ -190,12 +190,12 @@ impl Agent {
         }
     }
 
-    fn make_report(&self, whole: bool) -> Report {
+    fn make_report(&self, whole: bool) -> AgentReport {
         let state = self.shared.state();
         let control = state
             .control
             .unwrap_or_else(|| self.datapath.control().read());
-        Report {
+        AgentReport {
             connections: state.table.connections(whole),
             total: state.table.total(),
             events: control.events,

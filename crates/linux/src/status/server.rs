@@ -2,7 +2,7 @@
 
 use super::{CONNECTIONS, MAX_ANSWER, PREFIX, Snapshot};
 use crate::record::ConnectionRecord;
-use crate::{Connection, End, LinuxError, Report};
+use crate::{AgentReport, Connection, End, LinuxError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
@@ -48,7 +48,7 @@ impl<'scope> Server<'scope> {
     pub fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         instance: Instance,
-        report: impl Fn() -> Report + Send + 'scope,
+        report: impl Fn() -> AgentReport + Send + 'scope,
     ) -> Result<Self, LinuxError> {
         let name = format!("{PREFIX}{}", std::process::id());
         let listener = SocketAddr::from_abstract_name(&name)
@@ -87,7 +87,7 @@ impl Drop for Server<'_> {
 fn serve(
     listener: &UnixListener,
     stopped: &UnixStream,
-    answers: &mut Answers<impl Fn() -> Report>,
+    answers: &mut Answers<impl Fn() -> AgentReport>,
 ) {
     loop {
         let mut fds =
@@ -109,7 +109,7 @@ fn serve(
 }
 
 /// Writes one answer to a peer of the same user or of root.
-fn answer(mut peer: UnixStream, answers: &mut Answers<impl Fn() -> Report>) -> io::Result<()> {
+fn answer(mut peer: UnixStream, answers: &mut Answers<impl Fn() -> AgentReport>) -> io::Result<()> {
     let uid = getsockopt(&peer, PeerCredentials)?.uid();
     if uid != 0 && uid != geteuid().as_raw() {
         return Ok(());
@@ -135,7 +135,7 @@ struct Answers<F> {
     last: Option<(Instant, Vec<u8>)>,
 }
 
-impl<F: Fn() -> Report> Answers<F> {
+impl<F: Fn() -> AgentReport> Answers<F> {
     fn text(&mut self) -> io::Result<&[u8]> {
         let fresh = |(at, _): &(Instant, Vec<u8>)| at.elapsed() < FRESH;
         if !self.last.as_ref().is_some_and(fresh) {
@@ -158,7 +158,7 @@ impl<F: Fn() -> Report> Answers<F> {
     }
 }
 
-fn snapshot(instance: &Instance, report: &Report) -> Snapshot {
+fn snapshot(instance: &Instance, report: &AgentReport) -> Snapshot {
     let mut connections: Vec<&Connection> = report.connections.iter().rev().collect();
     // The sort is stable: of equal ones the newest stay first.
     connections.sort_by_key(|c| c.end != End::StillOpen);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_instance_is_found_and_answers_until_it_ends() {
-        let report = || Report {
+        let report = || AgentReport {
             total: 500,
             connections: (0..500)
                 .map(|n| {
@@ -194,7 +194,7 @@ mod tests {
                     c
                 })
                 .collect(),
-            ..Report::default()
+            ..AgentReport::default()
         };
         let instance = Instance {
             controller: "cerl".to_owned(),

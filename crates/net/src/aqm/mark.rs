@@ -41,12 +41,12 @@ pub struct Mark {
 
 /// The marking state of one queue.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
+pub(crate) struct MarkState {
     mark: Mark,
     average: Average,
 }
 
-impl State {
+impl MarkState {
     pub fn new(mark: Mark) -> Self {
         Self {
             mark,
@@ -71,7 +71,7 @@ mod tests {
     use whimbrel_units::Time;
 
     fn fates(weight: f64, ect: bool, queues: &[usize]) -> Vec<AqmDecision> {
-        let mut state = State::new(Mark {
+        let mut state = MarkState::new(Mark {
             threshold: 4.0,
             unit: QueueUnit::Packets,
             weight,

@@ -109,18 +109,20 @@ pub(crate) enum AqmDecision {
 /// Queue management that decides when packets arrive.
 #[derive(Debug, Clone)]
 pub(crate) enum Early {
-    Red(red::State),
-    Mark(mark::State),
-    Policer(policer::State),
+    Red(red::RedState),
+    Mark(mark::MarkState),
+    Policer(policer::PolicerState),
 }
 
 impl Early {
     /// `None` without management, or if it decides when packets leave.
     pub fn new(aqm: Option<Aqm>, rng: Xoshiro256PlusPlus) -> Option<Box<Self>> {
         match aqm? {
-            Aqm::Red(red) => Some(Box::new(Self::Red(red::State::new(red, rng)))),
-            Aqm::Mark(mark) => Some(Box::new(Self::Mark(mark::State::new(mark)))),
-            Aqm::Policer(policer) => Some(Box::new(Self::Policer(policer::State::new(policer)))),
+            Aqm::Red(red) => Some(Box::new(Self::Red(red::RedState::new(red, rng)))),
+            Aqm::Mark(mark) => Some(Box::new(Self::Mark(mark::MarkState::new(mark)))),
+            Aqm::Policer(policer) => {
+                Some(Box::new(Self::Policer(policer::PolicerState::new(policer))))
+            }
             Aqm::CoDel(_) | Aqm::FqCodel(_) => None,
         }
     }

@@ -28,13 +28,13 @@ pub struct Policer {
 
 /// The bucket of one policer.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
+pub(crate) struct PolicerState {
     policer: Policer,
     /// When the bucket would be full again if nothing came.
     full_at: Time,
 }
 
-impl State {
+impl PolicerState {
     pub fn new(policer: Policer) -> Self {
         Self {
             policer,
@@ -65,7 +65,7 @@ mod tests {
     /// The milliseconds at which packets of 1500 bytes pass that arrive at these milliseconds, at
     /// 12 Mbit/s (a packet in 1 ms) with a burst of three packets.
     fn passes(arrivals: &[u64]) -> Vec<u64> {
-        let mut state = State::new(Policer {
+        let mut state = PolicerState::new(Policer {
             rate: Rate::from_bits_per_sec(12_000_000),
             burst: Bytes::new(4500),
         });

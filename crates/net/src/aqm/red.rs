@@ -87,7 +87,7 @@ impl Red {
 
 /// The RED state of one queue.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
+pub(crate) struct RedState {
     red: Red,
     average: Average,
     /// Packets since the last chosen one; `None` while the average is below min.
@@ -95,7 +95,7 @@ pub(crate) struct State {
     rng: Xoshiro256PlusPlus,
 }
 
-impl State {
+impl RedState {
     pub fn new(red: Red, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             red,
@@ -173,8 +173,8 @@ mod tests {
         }
     }
 
-    fn state(red: Red) -> State {
-        State::new(red, Xoshiro256PlusPlus::seed_from_u64(1))
+    fn state(red: Red) -> RedState {
+        RedState::new(red, Xoshiro256PlusPlus::seed_from_u64(1))
     }
 
     fn finds(packets: usize) -> Arrival {

@@ -5,7 +5,7 @@ use super::over_time::series;
 use super::setting::{Setting, middle, settings};
 use super::shown::{beside, shown};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use crate::thin::{Place, shorten};
+use crate::thin::{Point, shorten};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Distribution, Distributions, FlowOutcome};
 
@@ -64,7 +64,7 @@ pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
         let place = |(share, delay): &(u32, whimbrel_units::Duration)| {
             [delay.as_millis_f64(), f64::from(*share) * 1e-4]
         };
-        let places: Vec<Place> = of.of(distributions).quantiles.iter().map(place).collect();
+        let places: Vec<Point> = of.of(distributions).quantiles.iter().map(place).collect();
         if !places.is_empty() {
             lines.push(series(Some(s.protocol), &label, Form::Line, level(places)));
         }
@@ -149,7 +149,7 @@ fn flows(
 }
 
 /// The cumulative distribution of values in order, with a step at each value or at some of them.
-fn steps(values: &[f64]) -> Vec<Place> {
+fn steps(values: &[f64]) -> Vec<Point> {
     let n = values.len();
     let each = n.div_ceil(STEPS);
     let last = |i: usize| (i + 1).is_multiple_of(each) || i + 1 == n;
@@ -163,7 +163,7 @@ fn steps(values: &[f64]) -> Vec<Place> {
 }
 
 /// The points without those between the first and the last of equal values.
-fn level(places: Vec<Place>) -> Vec<Place> {
+fn level(places: Vec<Point>) -> Vec<Point> {
     let same = |i: usize, j: usize| places.get(j).is_some_and(|p| p[0] == places[i][0]);
     let needed = |i: usize| i == 0 || !same(i, i - 1) || !same(i, i + 1);
     (0..places.len())

@@ -5,7 +5,7 @@ use super::over_time::series;
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::measured::Measured;
 use crate::quantity::{BYTES, RATES, unit_of};
-use crate::thin::{Place, shorten, thin};
+use crate::thin::{Point, shorten, thin};
 use whimbrel_cc::Verdict;
 use whimbrel_cc::connection::ConnectionState;
 use whimbrel_units::Time;
@@ -63,7 +63,7 @@ fn each(
     connections: &[Measured],
     form: Form,
     note: &str,
-    of: impl Fn(&Measured) -> Vec<Place>,
+    of: impl Fn(&Measured) -> Vec<Point>,
 ) -> Vec<Series> {
     let one = |c: &Measured| {
         let points = thin(of(c), POINTS);
@@ -74,7 +74,7 @@ fn each(
 }
 
 /// One value of each point that has it.
-fn values(c: &Measured, of: impl Fn(&ConnectionState) -> Option<f64>) -> Vec<Place> {
+fn values(c: &Measured, of: impl Fn(&ConnectionState) -> Option<f64>) -> Vec<Point> {
     let place = |p: &ConnectionState| Some([p.time.as_secs_f64(), of(p)?]);
     c.points.iter().filter_map(place).collect()
 }
@@ -123,7 +123,7 @@ fn marks(connections: &[Measured]) -> Vec<Series> {
             c.points.get(before).map_or(0.0, |p| p.cwnd.get() as f64)
         };
         let place = |at: Time| [at.as_secs_f64(), cwnd(at)];
-        let judged = |verdict: Verdict| -> Vec<Place> {
+        let judged = |verdict: Verdict| -> Vec<Point> {
             let these = c.decisions.iter().filter(|d| d.judged == verdict);
             these.map(|d| place(d.time)).collect()
         };
@@ -166,7 +166,7 @@ fn rate(connections: &[Measured], time: (Time, Time)) -> Panel {
 }
 
 /// The goodput in bit/s, as means over [`SPANS`] equal spans of the time.
-fn goodput(points: &[ConnectionState], (begin, end): (Time, Time)) -> Vec<Place> {
+fn goodput(points: &[ConnectionState], (begin, end): (Time, Time)) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
     };

@@ -11,7 +11,7 @@ use super::setting::Setting;
 use super::shown::{AllShown, Shown, shown};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::quantity::{BYTES, RATES, unit_of};
-use crate::thin::{Place, shorten, thin};
+use crate::thin::{Point, shorten, thin};
 use whimbrel_sim::{FlowSample, LinkOutcome, LinkSample, Network};
 use whimbrel_units::{Duration, Time};
 
@@ -139,7 +139,7 @@ impl Drawer<'_> {
 
     /// A series of a flow, its values divided by `size`.
     fn series(&self, s: &Shown<'_>, form: Form, points: &Points, size: f64) -> Series {
-        let places: Vec<Place> = points.iter().map(|(x, y)| [*x, y / size]).collect();
+        let places: Vec<Point> = points.iter().map(|(x, y)| [*x, y / size]).collect();
         series(Some(s.protocol), &s.label, form, thin(places, self.most))
     }
 
@@ -283,7 +283,7 @@ impl Drawer<'_> {
         });
         let mut all = self.lines(&rtts, 1.0);
         let end = Time::ZERO + Duration::from_secs_f64(self.all.end);
-        let mut known: Vec<Vec<Place>> = Vec::new();
+        let mut known: Vec<Vec<Point>> = Vec::new();
         for s in &self.all.shown {
             let network = &self.all.networks[s.network];
             let steps = network.path_base_rtt(&s.route, end, SPANS);
@@ -410,7 +410,7 @@ pub(super) fn series(
     protocol: Option<&str>,
     label: &str,
     form: Form,
-    points: Vec<Place>,
+    points: Vec<Point>,
 ) -> Series {
     Series {
         protocol: protocol.map(str::to_owned),
@@ -423,8 +423,8 @@ pub(super) fn series(
 }
 
 /// A step function as a line.
-fn stairs(steps: impl Iterator<Item = Place>, end: f64) -> Vec<Place> {
-    let mut line: Vec<Place> = Vec::new();
+fn stairs(steps: impl Iterator<Item = Point>, end: f64) -> Vec<Point> {
+    let mut line: Vec<Point> = Vec::new();
     for [x, y] in steps {
         let before = line.last().map(|[_, y]| *y);
         line.extend(before.map(|y| [x, y]));

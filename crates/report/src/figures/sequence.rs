@@ -8,7 +8,7 @@ use super::setting::Setting;
 use super::shown::{Shown, shown};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::quantity::{BYTES, unit_of};
-use crate::thin::{Place, shorten, thin};
+use crate::thin::{Point, shorten, thin};
 
 /// Maximum number of points of a series.
 const POINTS: usize = 150;
@@ -23,7 +23,7 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
     let mut lines: Vec<Series> = Vec::new();
     for (s, (delivered, sent)) in all.shown.iter().zip(&curves) {
         let line = |form, points: &Points, label: String| {
-            let places: Vec<Place> = points.iter().map(|(x, y)| [*x, y / size]).collect();
+            let places: Vec<Point> = points.iter().map(|(x, y)| [*x, y / size]).collect();
             series(Some(s.protocol), &label, form, thin(places, POINTS))
         };
         lines.push(line(Form::Line, delivered, s.label.clone()));

@@ -5,7 +5,7 @@ use super::series::{goodput, means};
 use super::setting::{Setting, evenly};
 use super::shown::beside;
 use crate::figure::{Axis, Figure, Form, Panel, Plot};
-use crate::thin::{Place, shorten};
+use crate::thin::{Point, shorten};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{DestinationOutcome, FlowOutcome, Traffic, jain};
 
@@ -126,7 +126,7 @@ fn one(run: &Run<'_>, flows: &[&FlowOutcome], title: String) -> Option<Figure> {
     let total = |i: usize| rates.iter().filter_map(|flow| flow[i]).sum::<f64>();
     let middle = |i: usize| (i as f64 + 0.5) * end / SPANS as f64;
     let spans: Vec<usize> = (0..SPANS).filter(|i| total(*i) > 0.0).collect();
-    let part = |rates: &[&Vec<Option<f64>>]| -> Vec<Place> {
+    let part = |rates: &[&Vec<Option<f64>>]| -> Vec<Point> {
         let of = |i: &usize| {
             let own: f64 = rates.iter().filter_map(|flow| flow[*i]).sum();
             [middle(*i), 100.0 * own / total(*i)]

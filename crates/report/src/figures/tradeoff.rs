@@ -12,7 +12,7 @@ use super::shown::beside;
 use super::sweep::by_controller;
 use super::{mean_delay_p95, together};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use crate::thin::{Place, shorten};
+use crate::thin::{Point, shorten};
 use whimbrel_sim::sweep::Run;
 
 /// Maximum number of settings with a figure.
@@ -26,7 +26,7 @@ const CORNERS: u32 = 48;
 struct Marks {
     label: String,
     protocol: String,
-    places: Vec<Place>,
+    places: Vec<Point>,
     notes: Vec<String>,
 }
 
@@ -123,12 +123,12 @@ fn marks(runs: &[&Run<'_>], with_values: bool) -> Vec<Marks> {
 
 /// One standard deviation around the mean of (log x, y). `None` for few points, or if all are
 /// equal.
-fn outline(places: &[Place]) -> Option<Vec<Place>> {
+fn outline(places: &[Point]) -> Option<Vec<Point>> {
     let n = places.len() as f64;
     if places.len() < LEAST_RUNS {
         return None;
     }
-    let logs: Vec<Place> = places.iter().map(|[x, y]| [x.ln(), *y]).collect();
+    let logs: Vec<Point> = places.iter().map(|[x, y]| [x.ln(), *y]).collect();
     let mean = |i: usize| logs.iter().map(|p| p[i]).sum::<f64>() / n;
     let (mx, my) = (mean(0), mean(1));
     let covariance = |i: usize, j: usize, mi: f64, mj: f64| {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn an_outline_leans_as_its_runs_do() {
         // On a line, with more delay for more rate, every corner is on the line.
-        let places: Vec<Place> = (1..=4)
+        let places: Vec<Point> = (1..=4)
             .map(|i| [f64::from(i).exp(), 3.0 * f64::from(i)])
             .collect();
         let all = outline(&places).expect("four");

@@ -32,7 +32,7 @@ pub(super) const DARK: [(Colour, Colour); 7] = [
 ];
 
 /// A place in pixels: right of and below the upper left corner.
-pub(super) type Place = [f64; 2];
+pub(super) type Point = [f64; 2];
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -217,7 +217,7 @@ impl Canvas {
     }
 
     /// Draws one tick, whose own origin is at this place.
-    pub fn tick(&mut self, [x, y]: Place, draw: impl FnOnce(&mut Self)) {
+    pub fn tick(&mut self, [x, y]: Point, draw: impl FnOnce(&mut Self)) {
         let place = format!(" transform=\"translate({} {})\"", px(x), px(y));
         self.group(Part::Tick, &[], &place, draw);
     }
@@ -278,7 +278,7 @@ impl Canvas {
 
     pub fn rect(
         &mut self,
-        [x, y]: Place,
+        [x, y]: Point,
         [width, height]: [f64; 2],
         fill: Option<Fill>,
         stroke: Option<Stroke<'_>>,
@@ -291,7 +291,7 @@ impl Canvas {
     }
 
     /// A line through these places.
-    pub fn line(&mut self, places: &[Place], stroke: Stroke<'_>) {
+    pub fn line(&mut self, places: &[Point], stroke: Stroke<'_>) {
         if places.len() > 1 {
             let (outline, paint) = (path(places), paint(None, Some(stroke)));
             self.element(format_args!("<path d=\"{outline}\"{paint}/>"));
@@ -299,13 +299,13 @@ impl Canvas {
     }
 
     /// A closed area.
-    pub fn polygon(&mut self, places: &[Place], fill: Fill, stroke: Stroke<'_>) {
+    pub fn polygon(&mut self, places: &[Point], fill: Fill, stroke: Stroke<'_>) {
         let (places, paint) = (joined(places), paint(Some(fill), Some(stroke)));
         self.element(format_args!("<polygon points=\"{places}\"{paint}/>"));
     }
 
     /// A mark of `size` pixels around a place; a hollow one is an outline.
-    pub fn mark(&mut self, marker: Marker, [x, y]: Place, size: f64, colour: Colour, hollow: bool) {
+    pub fn mark(&mut self, marker: Marker, [x, y]: Point, size: f64, colour: Colour, hollow: bool) {
         let paint = if hollow {
             let width = px(3.2 / size);
             format!("fill=\"{PAGE}\" stroke=\"{colour}\" stroke-width=\"{width}\"")
@@ -316,13 +316,13 @@ impl Canvas {
     }
 
     /// The end of an error bar: a short level line.
-    pub fn cap(&mut self, place: Place, colour: Colour) {
+    pub fn cap(&mut self, place: Point, colour: Colour) {
         let paint = format!("stroke=\"{colour}\" stroke-width=\"0.4\"");
         self.shape("M-1 0H1", place, 6.0, &paint);
     }
 
     /// A shape in a square from -1 to 1, which is `size` pixels wide.
-    fn shape(&mut self, outline: &str, [x, y]: Place, size: f64, paint: &str) {
+    fn shape(&mut self, outline: &str, [x, y]: Point, size: f64, paint: &str) {
         let (x, y, scale) = (px(x), px(y), px(size / 2.0));
         self.element(format_args!(
             "<path d=\"{outline}\" transform=\"translate({x} {y}) scale({scale})\" {paint}/>"
@@ -330,12 +330,12 @@ impl Canvas {
     }
 
     /// A text whose middle is at this height.
-    pub fn text(&mut self, text: &str, place: Place, font: Font) {
+    pub fn text(&mut self, text: &str, place: Point, font: Font) {
         self.turned(text, place, font, 0.0);
     }
 
     /// A text that is turned clockwise around its place, by an angle in degrees.
-    pub fn turned(&mut self, text: &str, [x, y]: Place, font: Font, angle: f64) {
+    pub fn turned(&mut self, text: &str, [x, y]: Point, font: Font, angle: f64) {
         if text.is_empty() {
             return;
         }
@@ -368,7 +368,7 @@ fn px(length: f64) -> f64 {
     (length * 100.0).round() / 100.0 + 0.0
 }
 
-fn joined(places: &[Place]) -> String {
+fn joined(places: &[Point]) -> String {
     let mut text = String::with_capacity(places.len() * 12);
     for [x, y] in places {
         // Writing to a string cannot fail.
@@ -380,7 +380,7 @@ fn joined(places: &[Place]) -> String {
 
 /// The outline of a line through these places, in tenths of a pixel: steps from place to place,
 /// which have fewer digits than the places. Places that are not apart are one.
-fn path(places: &[Place]) -> String {
+fn path(places: &[Point]) -> String {
     let tenths = |length: f64| (length * 10.0).round() as i64;
     let mut text = String::with_capacity(places.len() * 6);
     let (mut x, mut y) = (0, 0);

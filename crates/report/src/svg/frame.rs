@@ -1,7 +1,7 @@
 //! One panel: its axes, and the series in it.
 
 use super::canvas::{
-    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Part, Place, SHADE, SHADE_EDGE, Stroke, of,
+    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Part, Point, SHADE, SHADE_EDGE, Stroke, of,
     text_width,
 };
 use super::looks::Drawn;
@@ -102,7 +102,7 @@ impl Frame<'_> {
     }
 
     /// The places of those points that both axes have.
-    pub fn places(&self, points: impl IntoIterator<Item = [f64; 2]>) -> Vec<Place> {
+    pub fn places(&self, points: impl IntoIterator<Item = [f64; 2]>) -> Vec<Point> {
         let usable = points
             .into_iter()
             .filter(|[x, y]| self.x.has(*x) && self.y.has(*y));
@@ -212,7 +212,7 @@ impl Frame<'_> {
 
     /// Writes the name of each line at its end, in its colour, at a distance from the others.
     pub fn names(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>]) {
-        let mut names: Vec<(Place, &Series, Colour)> = named(drawn)
+        let mut names: Vec<(Point, &Series, Colour)> = named(drawn)
             .filter_map(|d| {
                 let last = self.places(d.series.points.iter().copied()).pop()?;
                 Some((last, d.series, d.look.colour))
@@ -277,7 +277,7 @@ impl Frame<'_> {
                 let bottom = self.top + self.height;
                 if let (Some([first, _]), Some([last, _])) = (places.first(), places.last()) {
                     let ends = [[*last, bottom], [*first, bottom]];
-                    let around: Vec<Place> = places.iter().copied().chain(ends).collect();
+                    let around: Vec<Point> = places.iter().copied().chain(ends).collect();
                     canvas.polygon(&around, SHADE.into(), Stroke::solid(SHADE, 0.0));
                     canvas.line(&places, Stroke::solid(SHADE_EDGE, 1.0));
                 }
@@ -385,7 +385,7 @@ fn stairs(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
 }
 
 /// A few places, evenly along the line.
-fn evenly(places: &[Place]) -> Vec<Place> {
+fn evenly(places: &[Point]) -> Vec<Point> {
     if places.len() <= SIGNS {
         return places.to_vec();
     }

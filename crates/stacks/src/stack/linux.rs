@@ -10,7 +10,7 @@
 //! queueing discipline at the device, so TCP paces itself where an algorithm asks for it, and no
 //! receive offload, so that each packet is handled as it arrives.
 
-use crate::endpoint::{Ecn, Endpoint, Report, Transmit, WINDOW};
+use crate::endpoint::{Ecn, Endpoint, EndpointReport, Transmit, WINDOW};
 use crate::virtual_os;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -67,7 +67,7 @@ struct State {
     moved: u64,
     connected: bool,
     closed: bool,
-    report: Report,
+    report: EndpointReport,
 }
 
 /// One end, and its kernel.
@@ -256,7 +256,7 @@ impl Endpoint for End {
         read
     }
 
-    fn report(&mut self) -> Report {
+    fn report(&mut self) -> EndpointReport {
         self.state.report
     }
 }
@@ -312,7 +312,7 @@ impl Fields<'_> {
             moved,
             connected,
             closed,
-            report: Report {
+            report: EndpointReport {
                 cwnd: Some(bytes(cwnd)),
                 ssthresh: (ssthresh < UNLIMITED).then(|| bytes(ssthresh)),
                 in_flight: Some(bytes(in_flight)),

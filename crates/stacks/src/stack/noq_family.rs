@@ -36,11 +36,11 @@ macro_rules! calls {
             connection.poll_transmit(now, NonZeroUsize::MIN, datagram)
         }
 
-        fn figures(connection: &mut Connection) -> Report {
+        fn figures(connection: &mut Connection) -> EndpointReport {
             let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
             let metrics = connection.congestion_state(PathId::ZERO);
             let metrics = metrics.map($noq::congestion::Controller::metrics);
-            Report {
+            EndpointReport {
                 cwnd: Some(path.cwnd),
                 ssthresh: metrics
                     .as_ref()
@@ -52,7 +52,7 @@ macro_rules! calls {
                     .map(|rate| rate.saturating_mul(8)),
                 lost: Some(path.lost_packets),
                 episodes: Some(path.congestion_events),
-                ..Report::default()
+                ..EndpointReport::default()
             }
         }
     };

@@ -5,7 +5,7 @@
 //! packet where less than a whole one is free.
 
 use super::addresses;
-use crate::endpoint::{Ecn, Endpoint, IP_AND_UDP, MTU, Report, Transmit, WINDOW};
+use crate::endpoint::{Ecn, Endpoint, EndpointReport, IP_AND_UDP, MTU, Transmit, WINDOW};
 use crate::identity::Files;
 use quiche::{Config, CongestionControlAlgorithm, Connection, ConnectionId, RecvInfo};
 use std::net::SocketAddr;
@@ -182,16 +182,16 @@ impl Endpoint for End {
         read
     }
 
-    fn report(&mut self) -> Report {
+    fn report(&mut self) -> EndpointReport {
         let Some(path) = self.connection.path_stats().next() else {
-            return Report::default();
+            return EndpointReport::default();
         };
-        Report {
+        EndpointReport {
             cwnd: Some(path.cwnd as u64),
             srtt: Some(path.rtt),
             lost: Some(path.lost as u64),
             timeouts: Some(path.total_pto_count as u64),
-            ..Report::default()
+            ..EndpointReport::default()
         }
     }
 }

@@ -39,16 +39,16 @@ fn poll_transmit(
     connection.poll_transmit(now, 1, datagram)
 }
 
-fn figures(connection: &mut Connection) -> Report {
+fn figures(connection: &mut Connection) -> EndpointReport {
     let path = connection.stats().path;
     let metrics = connection.congestion_state().metrics();
-    Report {
+    EndpointReport {
         cwnd: Some(path.cwnd),
         ssthresh: metrics.ssthresh.filter(|ssthresh| *ssthresh < u64::MAX),
         srtt: Some(path.rtt),
         pacing_rate: metrics.pacing_rate,
         lost: Some(path.lost_packets),
         episodes: Some(path.congestion_events),
-        ..Report::default()
+        ..EndpointReport::default()
     }
 }

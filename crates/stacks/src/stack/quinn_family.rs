@@ -43,7 +43,7 @@ pub(super) fn server_tls() -> ServerConfig {
 /// `new_endpoint`, `handle`, `poll_transmit`, `figures`, `set_controller`.
 macro_rules! endpoint {
     ($proto:ident) => {
-        use crate::endpoint::{Ecn, Endpoint, IP_AND_UDP, MTU, Report, Transmit, WINDOW};
+        use crate::endpoint::{Ecn, Endpoint, EndpointReport, IP_AND_UDP, MTU, Transmit, WINDOW};
         use crate::stack::addresses;
         use crate::stack::quinn_family::{client_tls, server_tls};
         use std::sync::Arc;
@@ -291,10 +291,12 @@ macro_rules! endpoint {
                 read
             }
 
-            fn report(&mut self) -> Report {
+            fn report(&mut self) -> EndpointReport {
                 self.connection
                     .as_mut()
-                    .map_or_else(Report::default, |(_, connection)| figures(connection))
+                    .map_or_else(EndpointReport::default, |(_, connection)| {
+                        figures(connection)
+                    })
             }
         }
 

@@ -7,7 +7,7 @@
 /// The endpoint over `$smoltcp`, and the function `connect`.
 macro_rules! endpoint {
     ($smoltcp:ident) => {
-        use crate::endpoint::{Ecn, Endpoint, MTU, Report, Transmit};
+        use crate::endpoint::{Ecn, Endpoint, EndpointReport, MTU, Transmit};
         use std::collections::VecDeque;
         use std::time::{Duration, Instant};
         use $smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
@@ -194,11 +194,11 @@ macro_rules! endpoint {
                 read
             }
 
-            fn report(&mut self) -> Report {
-                Report {
+            fn report(&mut self) -> EndpointReport {
+                EndpointReport {
                     in_flight: None,
                     lost: Some(self.retransmitted),
-                    ..Report::default()
+                    ..EndpointReport::default()
                 }
             }
         }

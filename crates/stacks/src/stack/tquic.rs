@@ -7,7 +7,7 @@
 //! pacing.rs`, `Pacer::schedule`).
 
 use super::addresses;
-use crate::endpoint::{Ecn, Endpoint, IP_AND_UDP, MTU, Report, Transmit};
+use crate::endpoint::{Ecn, Endpoint, EndpointReport, IP_AND_UDP, MTU, Transmit};
 use crate::identity::Files;
 use bytes::Bytes;
 use fragile::Fragile;
@@ -255,17 +255,17 @@ impl Endpoint for End {
         read
     }
 
-    fn report(&mut self) -> Report {
+    fn report(&mut self) -> EndpointReport {
         let [local, remote] = self.addresses;
         let report = self.connection(|connection| {
             let path = connection.get_path_stats(local, remote).ok()?;
-            Some(Report {
+            Some(EndpointReport {
                 cwnd: Some(path.final_cwnd),
                 srtt: Some(std::time::Duration::from_micros(path.srtt)),
                 pacing_rate: Some(path.pacing_rate.saturating_mul(8)),
                 lost: Some(path.lost_count),
                 episodes: Some(path.loss_event_count),
-                ..Report::default()
+                ..EndpointReport::default()
             })
         });
         report.flatten().unwrap_or_default()

@@ -1,10 +1,13 @@
 //! Algorithms on one path: alone, beside others of their kind, or beside neighbours.
 
+mod shown;
 pub mod text;
+
+pub use shown::Shown;
 
 use crate::controllers::{Choice, chosen};
 use crate::neighbours::{Neighbours, Repeats, SharedPath, TOLERABLE, beside, first_second};
-use crate::path::Path;
+use crate::path::Bottleneck;
 use crate::runs::{first_seeds, run_more};
 use crate::transport::Transport;
 use crate::{Error, Observer};
@@ -39,7 +42,7 @@ const SEEDS_BESIDE: u32 = 2;
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The path.
-    pub path: Path,
+    pub path: Bottleneck,
     /// The algorithms, each in runs of its own.
     pub controllers: Vec<Written<Choice>>,
     /// Number of concurrent flows of the algorithm.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use whimbrel_rank::{Cell, League, Library, MatrixPoint, Measures, Runs, Task, play};
+use whimbrel_rank::{Cell, League, Library, MatrixPoint, Measures, Runs, Task, run_tasks};
 use whimbrel_report::Interval;
 use whimbrel_sim::Confusion;
 use whimbrel_sim::scenario::Scenario;
@@ -118,7 +118,7 @@ fn scores(
     let count = tasks.len() + senders.len();
     let weight = points.len() as f64 / count.max(1) as f64;
     let finished: Mutex<Runs> = Mutex::default();
-    play(&tasks, request.threads, |task, measures| {
+    run_tasks(&tasks, request.threads, |task, measures| {
         let place = (task.point.id.clone(), task.controller.clone());
         let mut finished = finished.lock().unwrap_or_else(PoisonError::into_inner);
         finished.insert(place, measures.to_vec());

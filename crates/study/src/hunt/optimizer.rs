@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const SIGMA: f64 = 0.25;
 
 /// A place: a number from 0 to 1 for each knob.
-pub type Place = Vec<f64>;
+pub type Coordinates = Vec<f64>;
 
 /// The search of one family.
 pub struct Optimizer {
@@ -23,7 +23,7 @@ pub struct Optimizer {
     /// Random places that are still to be asked for.
     draws: usize,
     strategy: Option<Cmaes>,
-    best: Option<(f64, Place)>,
+    best: Option<(f64, Coordinates)>,
     ended: bool,
 }
 
@@ -42,7 +42,7 @@ impl Optimizer {
     }
 
     /// The next places; empty when the strategy has converged.
-    pub fn ask(&mut self) -> Vec<Place> {
+    pub fn ask(&mut self) -> Vec<Coordinates> {
         if self.ended {
             return Vec::new();
         }
@@ -57,7 +57,7 @@ impl Optimizer {
     }
 
     /// The values of the places that were asked for, in their order; less is better.
-    pub fn tell(&mut self, places: &[Place], values: &[f64]) {
+    pub fn tell(&mut self, places: &[Coordinates], values: &[f64]) {
         for (place, value) in places.iter().zip(values) {
             if self.best.as_ref().is_none_or(|(best, _)| value < best) {
                 self.best = Some((*value, place.clone()));
@@ -81,7 +81,7 @@ impl Optimizer {
     }
 
     /// The best value and its place.
-    pub fn best(&self) -> Option<(f64, &Place)> {
+    pub fn best(&self) -> Option<(f64, &Coordinates)> {
         self.best.as_ref().map(|(value, place)| (*value, place))
     }
 }
@@ -91,12 +91,12 @@ mod tests {
     use super::*;
 
     /// Rounds until a bowl's lowest place is known, with the values that were asked for.
-    fn bowl(seed: u64) -> (f64, Vec<Place>) {
+    fn bowl(seed: u64) -> (f64, Vec<Coordinates>) {
         let mut optimizer = Optimizer::new(5, 16, seed);
         let mut asked = Vec::new();
         for _ in 0..40 {
             let places = optimizer.ask();
-            let value = |place: &Place| place.iter().map(|x| (x - 0.8).powi(2)).sum::<f64>();
+            let value = |place: &Coordinates| place.iter().map(|x| (x - 0.8).powi(2)).sum::<f64>();
             let values: Vec<f64> = places.iter().map(value).collect();
             optimizer.tell(&places, &values);
             asked.extend(places);

@@ -8,7 +8,7 @@ use crate::{Error, Observer};
 use std::num::NonZeroUsize;
 use whimbrel_report::figure::Figure;
 use whimbrel_report::figures::{Look, Setting, over_time};
-use whimbrel_report::page::{Column, Fact, Report, Section, Source, Table};
+use whimbrel_report::page::{Column, Fact, Page, Section, Source, Table};
 use whimbrel_sim::scenario::Scenario;
 
 impl Hunt {
@@ -53,7 +53,7 @@ impl Hunt {
     }
 
     /// The page, with the [figures](Self::figures) of the finds; `made` says how it was made.
-    pub fn page(&self, figures: Vec<Option<Figure>>, made: Vec<Fact>) -> Report {
+    pub fn page(&self, figures: Vec<Option<Figure>>, made: Vec<Fact>) -> Page {
         let name = self.target.name();
         let mut sections = vec![self.families()];
         let finds = self.finds.iter().zip(figures);
@@ -62,7 +62,7 @@ impl Hunt {
             Some(find) => sentences(&self.target, find).join(" "),
             None => format!("No path was found on which {name} is weak."),
         };
-        Report {
+        Page {
             title: format!("Where {name} does worst"),
             summary,
             made,

@@ -2,7 +2,7 @@
 //! families in which nothing is found give their share to the others.
 
 use super::goal::measure;
-use super::optimizer::{Optimizer, Place};
+use super::optimizer::{Coordinates, Optimizer};
 use super::space::Case;
 use super::{Family, Request};
 use crate::{Error, Observer};
@@ -77,7 +77,7 @@ pub fn search(
     observer.begin(budget as f64, "paths");
     let (mut tried, mut rounds, mut out_of_time) = (0, 0, false);
     while tried < budget && !out_of_time {
-        let mut asked: Vec<(usize, Vec<Place>)> = Vec::new();
+        let mut asked: Vec<(usize, Vec<Coordinates>)> = Vec::new();
         for (i, one) in all.iter_mut().enumerate().filter(|(_, one)| one.active) {
             asked.push((i, one.optimizer.ask()));
         }

@@ -7,6 +7,8 @@ mod known;
 mod page;
 mod saved;
 mod tables;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
 pub use saved::{Table, file_to_save};
@@ -21,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 use whimbrel_cc::registry;
 use whimbrel_rank::{
     Aim, Cell, Class, League, Library, LibraryError, MatrixPoint, Measures, Runs, Task, Version,
-    play,
+    run_tasks,
 };
 
 /// What is ranked, and where.
@@ -202,7 +204,7 @@ fn complete(
         .collect();
     observer.begin(tasks.iter().map(Task::work).sum(), "runs");
     let finished: Mutex<Runs> = Mutex::default();
-    play(&tasks, request.threads, |task, measures| {
+    run_tasks(&tasks, request.threads, |task, measures| {
         let place = (task.point.id.as_str(), task.controller.as_str());
         if let (Some(cache), Some(Some(key))) = (cache, keys.get(&place)) {
             cache.write(key, &measures, observer);

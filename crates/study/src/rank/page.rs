@@ -3,12 +3,12 @@
 use super::{Ranking, measured};
 use whimbrel_rank::{Class, League, Library, MatrixPoint};
 use whimbrel_report::figure::{Axis, Categories, Figure, Heat, Plot};
-use whimbrel_report::page::{Column, Fact, Report, Section, Source, Table};
+use whimbrel_report::page::{Column, Fact, Page, Section, Source, Table};
 
 impl Ranking {
     /// The page, with sections of [curves](Self::curves) at its end; `made` says how the results
     /// were made.
-    pub fn page(&self, curves: Vec<Section>, made: Vec<Fact>) -> Report {
+    pub fn page(&self, curves: Vec<Section>, made: Vec<Fact>) -> Page {
         let (library, league) = (&self.library, &self.league);
         let mut sections = vec![ranking(library, league)];
         for class in Class::ALL {
@@ -20,7 +20,7 @@ impl Ranking {
         }
         sections.extend(curves);
         let best = league.table.first();
-        Report {
+        Page {
             title: "Which algorithm for which path".to_owned(),
             summary: best.map_or(String::new(), |best| {
                 format!(

@@ -4,7 +4,7 @@ use crate::BadInput;
 use std::sync::Arc;
 use whimbrel_cc::{Spec, Verdict};
 use whimbrel_link::LostSegments;
-use whimbrel_linux::{Addresses, Agent, Datapath, LinuxError, Options, Report, Truth};
+use whimbrel_linux::{Addresses, Agent, AgentReport, Datapath, LinuxError, Options, Truth};
 use whimbrel_units::Duration;
 
 /// The TCP congestion control of both ends of a path.
@@ -136,7 +136,7 @@ pub struct Ended {
     /// The duration of the run.
     pub elapsed: Duration,
     /// The connections.
-    pub report: Report,
+    pub report: AgentReport,
 }
 
 #[cfg(test)]

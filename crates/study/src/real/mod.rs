@@ -10,22 +10,27 @@
 //! | module | contents |
 //! |---|---|
 //! | [`algorithm`] | one of Whimbrel's algorithms on the TCP of a path |
+//! | [`behind_path`] | programs behind an emulated path |
 //! | [`emulated`] | the path of a scenario, to be emulated |
 //! | [`hindsight`] | which algorithm would have been faster, after a transfer |
+//! | [`link_path`] | an emulated path, as flags describe it |
 //! | `load` | what other programs used of the processors |
 //! | [`paper`] | trials from a paper's table |
 //! | [`path_measurement`] | what a probe says of its path |
 //! | `over_tcp` | an algorithm for transfers over TCP |
 //! | `page`, [`text`] | all of it as a page, a table, a figure and JSON |
 //! | `path_table` | what a path did, as a table |
+//! | [`race`] | a file under each of several algorithms |
 //! | `quic`, `tcp` | the two ends of a transfer |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
 //! | [`two_links`] | one file over two links at once |
 
 pub mod algorithm;
+pub mod behind_path;
 pub mod emulated;
 pub mod hindsight;
+pub mod link_path;
 mod load;
 mod measurement;
 mod over_tcp;
@@ -34,6 +39,7 @@ pub mod paper;
 pub mod path_measurement;
 mod path_table;
 mod quic;
+pub mod race;
 mod tcp;
 pub mod text;
 mod transfer;
@@ -42,12 +48,12 @@ pub mod two_links;
 
 pub use load::Load;
 pub use measurement::{Measurement, PathQuality, Sample};
-pub use over_tcp::over_tcp;
+pub use over_tcp::{over_tcp, over_tcp_notice};
 pub use page::page;
 pub use path_table::{path_table, topology_json, topology_tables};
 pub use transfer::Progress;
 
-use crate::path::{Path, Recorded};
+use crate::path::{Bottleneck, Recorded};
 use crate::prediction::{Prediction, Transfer as Predicted};
 use crate::{BadInput, Error, Observer};
 use load::Meter;
@@ -239,7 +245,7 @@ impl Row {
 /// # Errors
 /// If the path has no rate or RTT, or the length is zero.
 pub fn on_both_carriers(
-    path: &Path,
+    path: &Bottleneck,
     time: &Written<Duration>,
     seed: u64,
     controllers: impl IntoIterator<Item = Spec>,

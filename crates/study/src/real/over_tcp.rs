@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use whimbrel_cc::Spec;
 use whimbrel_linux::{Agent, Datapath, LinuxError, Options};
-use whimbrel_transfer::TcpAlgorithm;
+use whimbrel_transfer::{TcpAlgorithm, TcpControl};
 
 /// Registers `spec` with the kernel when the first TCP connection needs it. The algorithm runs as
 /// long as the result or a clone of it exists.
@@ -32,4 +32,27 @@ fn start(spec: &Spec) -> Result<(Agent, String), String> {
         }
         error => format!("{spec}: {error}"),
     })
+}
+
+/// What a user should know about a connection over TCP.
+pub fn over_tcp_notice(control: &TcpControl) -> String {
+    let why = control.why.as_ref();
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+    format!("over TLS on TCP instead of UDP, under {control}{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_one_line_that_names_algorithm_and_reason() {
+        let control = TcpControl {
+            algorithm: "the kernel's cubic".to_owned(),
+            why: Some("cerl needs root on TCP".to_owned()),
+        };
+        let expected = "over TLS on TCP instead of UDP, under the kernel's cubic (cerl needs root \
+                        on TCP)";
+        assert_eq!(over_tcp_notice(&control), expected);
+    }
 }

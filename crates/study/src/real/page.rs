@@ -4,13 +4,13 @@ use super::Row;
 use super::text::{COMPARISON, DOUBT, columns, name, notes};
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use whimbrel_report::page::{Column, Fact, Report, Section, Table};
+use whimbrel_report::page::{Column, Fact, Page, Section, Table};
 
 /// Points of a curve.
 const POINTS: usize = 200;
 
 /// The page on the transfers over a path, which `path` describes.
-pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Report {
+pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Page {
     let (heads, rows) = columns(COMPARISON, all);
     let column = |(head, number): &(&str, bool)| Column {
         name: head.trim_end().replace('\n', ", "),
@@ -51,7 +51,7 @@ pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Report {
             .collect(),
         sources: Vec::new(),
     };
-    Report {
+    Page {
         title: path.to_owned(),
         summary: summary(all),
         made,

@@ -1,7 +1,7 @@
 //! What a probe says of its path: rate, base RTT, random loss and buffer, each with an interval.
 
 use crate::BadInput;
-use crate::path::Path;
+use crate::path::Bottleneck;
 use serde_json::{Value, json};
 use whimbrel_net::Queue;
 use whimbrel_sim::scenario::Written;
@@ -183,7 +183,7 @@ impl PathMeasurement {
     }
 
     /// Sets what is not known of a path.
-    pub fn complete(&self, path: &mut Path) {
+    pub fn complete(&self, path: &mut Bottleneck) {
         fn set<T: Clone + Into<Source>>(values: &mut Vec<Written<T>>, measured: T) {
             if values.is_empty() {
                 values.push(Written::of("HOST", measured));
@@ -630,7 +630,7 @@ mod tests {
         }
         let path = PathMeasurement::of("host", &clean).expect("long enough");
         assert_eq!(path.loss.value, 0.0);
-        let mut known = Path::default();
+        let mut known = Bottleneck::default();
         path.complete(&mut known);
         assert!(known.loss[0].value.is_zero());
     }

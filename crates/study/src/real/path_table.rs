@@ -2,13 +2,13 @@
 
 use super::emulated::Topology;
 use serde_json::{Value, json};
-use whimbrel_link::{DirectionReport, Report};
+use whimbrel_link::{DirectionReport, PathReport};
 use whimbrel_net::Counters;
 use whimbrel_report::text_table;
 use whimbrel_units::Duration;
 
 /// A table with a column for each direction, and notes below it.
-pub fn path_table(report: &Report) -> String {
+pub fn path_table(report: &PathReport) -> String {
     let names: Vec<String> = (0..=report.more.len())
         .flat_map(|number| {
             let of = match report.more.is_empty() {
@@ -23,7 +23,7 @@ pub fn path_table(report: &Report) -> String {
 }
 
 /// A table for each link of a topology, and notes below them.
-pub fn topology_tables(report: &Report, topology: &Topology) -> String {
+pub fn topology_tables(report: &PathReport, topology: &Topology) -> String {
     let tables = topology.links.iter().zip(links(report));
     let tables = tables.map(|(link, directions)| {
         let [from, to] = topology.ends(link);
@@ -34,7 +34,7 @@ pub fn topology_tables(report: &Report, topology: &Topology) -> String {
 }
 
 /// The statistics of a topology as JSON: those of each link with its name and its ends.
-pub fn topology_json(report: &Report, topology: &Topology) -> Value {
+pub fn topology_json(report: &PathReport, topology: &Topology) -> Value {
     let mut value = report.json();
     let mut take = |key: &str| value.as_object_mut().and_then(|all| all.remove(key));
     let (forward, backward) = (take("forward"), take("backward"));
@@ -57,7 +57,7 @@ pub fn topology_json(report: &Report, topology: &Topology) -> Value {
 }
 
 /// Both directions of each link.
-fn links(report: &Report) -> impl Iterator<Item = [&DirectionReport; 2]> {
+fn links(report: &PathReport) -> impl Iterator<Item = [&DirectionReport; 2]> {
     let more = report.more.iter().map(|both| both.each_ref());
     std::iter::once([&report.forward, &report.backward]).chain(more)
 }
@@ -109,7 +109,7 @@ fn table(
 }
 
 /// What a user should know beside the numbers.
-fn notes(report: &Report) -> String {
+fn notes(report: &PathReport) -> String {
     let mut text = String::new();
     let mut note = |line: String| text.push_str(&format!("note: {line}\n"));
     let sum = |what: fn(&DirectionReport) -> u64| links(report).flatten().map(what).sum::<u64>();

@@ -7,6 +7,8 @@ pub mod list;
 mod page;
 mod result;
 mod task;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod words;
 

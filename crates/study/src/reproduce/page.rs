@@ -5,7 +5,7 @@ use super::words::{duration, rows, when};
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Code;
 use whimbrel_experiment::{Asks, ClaimVerdict, Count};
-use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
+use whimbrel_report::page::{Column, Fact, Finding, Page, Section, Source, Table};
 
 /// Whether the page has what differs from run to run: run times and dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub enum Times {
 }
 
 /// The page; `made` says how the results were made.
-pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>, times: Times) -> Report {
+pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>, times: Times) -> Page {
     let (title, summary) = match all {
         [one] => (format!("{}, reproduced", one.id), String::new()),
         _ => ("The papers' figures, reproduced".to_owned(), summary(all)),
     };
-    Report {
+    Page {
         title,
         summary,
         made,

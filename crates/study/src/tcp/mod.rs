@@ -7,7 +7,7 @@ mod status;
 mod summary;
 mod time_line;
 
-pub use page::Page;
+pub use page::ConnectionsPage;
 pub use status::status;
 pub use summary::{Summary, count, text};
 pub use time_line::{COLUMNS, logs, time_line};

@@ -5,7 +5,7 @@ use super::summary::{self, Summary};
 use crate::real::algorithm::Ended;
 use serde_json::Value;
 use whimbrel_cc::connection::Verdicts;
-use whimbrel_linux::Report;
+use whimbrel_linux::AgentReport;
 use whimbrel_report::text_table;
 
 /// A table of the connections, what limits the trust in it, and the confusion matrix.
@@ -49,7 +49,7 @@ fn conclusion(ended: &Ended, status: u8) -> whimbrel_linux::Ended {
 }
 
 /// The decisions on all connections; `None` if the algorithm classifies no losses.
-fn all_verdicts(report: &Report) -> Option<Verdicts> {
+fn all_verdicts(report: &AgentReport) -> Option<Verdicts> {
     let all = report
         .connections
         .iter()
@@ -95,7 +95,7 @@ mod tests {
     use whimbrel_linux::testing::connection;
     use whimbrel_units::Duration;
 
-    fn ended(report: Report) -> Ended {
+    fn ended(report: AgentReport) -> Ended {
         Ended {
             options: Options::new("cerl?A=0.6".parse().expect("a controller")),
             elapsed: Duration::from_secs(10),
@@ -116,10 +116,10 @@ mod tests {
             c.last.episodes.verdicts = Some(verdicts);
         }
         connections[2] = connection("10.77.0.1:40000", 0);
-        ended(Report {
+        ended(AgentReport {
             connections: connections.to_vec(),
             total: 3,
-            ..Report::default()
+            ..AgentReport::default()
         })
     }
 
@@ -168,10 +168,10 @@ mod tests {
     fn without_decisions_there_is_no_matrix() {
         let mut only = connection("10.77.0.2:5001", 1000);
         only.last.episodes.verdicts = None;
-        let report = Report {
+        let report = AgentReport {
             connections: vec![only],
             total: 1,
-            ..Report::default()
+            ..AgentReport::default()
         };
         assert!(!text(&ended(report), 0).contains("decided"));
     }

@@ -13,7 +13,7 @@ use whimbrel_units::{Duration, Time};
 const SHOWN: usize = 8;
 
 /// What the page shows.
-pub struct Page<'a> {
+pub struct ConnectionsPage<'a> {
     /// The summary.
     pub summary: &'a Summary<'a>,
     /// What was run or controlled, in words.
@@ -22,7 +22,7 @@ pub struct Page<'a> {
     pub made: Vec<Fact>,
 }
 
-impl Page<'_> {
+impl ConnectionsPage<'_> {
     /// A connection for figures and logs.
     pub(super) fn measured(&self, c: &Connection, label: &str) -> Measured {
         let at = |time: Time| c.began + time.since(Time::ZERO);
@@ -45,7 +45,7 @@ impl Page<'_> {
     }
 
     /// The page.
-    pub fn report(&self) -> pages::Report {
+    pub fn report(&self) -> pages::Page {
         let report = self.summary.report;
         let sent: Vec<&Connection> = by_bytes(report)
             .into_iter()
@@ -81,7 +81,7 @@ impl Page<'_> {
             figures,
             sources: Vec::new(),
         };
-        pages::Report {
+        pages::Page {
             title: format!("Linux TCP under {controller}"),
             summary: String::new(),
             made: self.made.clone(),
@@ -140,11 +140,11 @@ mod tests {
     use crate::tcp::{COLUMNS, logs, time_line};
     use std::fs;
     use whimbrel_cc::{Spec, Verdict};
+    use whimbrel_linux::AgentReport;
     use whimbrel_linux::Ended;
-    use whimbrel_linux::Report;
     use whimbrel_linux::testing::connection;
 
-    fn report() -> Report {
+    fn report() -> AgentReport {
         let mut first = connection("192.0.2.1:443", 10_000_000);
         first.decisions = vec![Decision {
             time: Time::ZERO + Duration::from_secs(3),
@@ -155,14 +155,14 @@ mod tests {
         if let Some(verdicts) = &mut first.last.episodes.verdicts {
             verdicts.truth = [[0, 0], [0, 1]];
         }
-        Report {
+        AgentReport {
             total: 2,
             connections: vec![first, connection("[2001:db8::1]:80", 20_000_000)],
-            ..Report::default()
+            ..AgentReport::default()
         }
     }
 
-    fn with_page<T>(report: &Report, then: impl FnOnce(&Page<'_>) -> T) -> T {
+    fn with_page<T>(report: &AgentReport, then: impl FnOnce(&ConnectionsPage<'_>) -> T) -> T {
         let controller: Spec = "cerl".parse().expect("a controller");
         let summary = Summary {
             controller: &controller,
@@ -172,7 +172,7 @@ mod tests {
             report,
             ended: Ended::default(),
         };
-        then(&Page {
+        then(&ConnectionsPage {
             summary: &summary,
             what: "a test".to_owned(),
             made: Vec::new(),

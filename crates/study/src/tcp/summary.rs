@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Connection, End, Ended, ReceiverClock, Report};
+use whimbrel_linux::{AgentReport, Connection, End, Ended, ReceiverClock};
 use whimbrel_report::page::{self, Column};
 use whimbrel_report::{cell, text_table};
 use whimbrel_units::Duration;
@@ -23,7 +23,7 @@ pub struct Summary<'a> {
     /// The user requested real-time priority.
     pub realtime: bool,
     /// What happened.
-    pub report: &'a Report,
+    pub report: &'a AgentReport,
     /// How it ended.
     pub ended: Ended,
 }
@@ -103,7 +103,7 @@ fn number(value: f64) -> String {
 }
 
 /// The connections that carried most data first.
-pub fn by_bytes(report: &Report) -> Vec<&Connection> {
+pub fn by_bytes(report: &AgentReport) -> Vec<&Connection> {
     let mut all: Vec<&Connection> = report.connections.iter().collect();
     let bytes = |c: &Connection| {
         c.last
@@ -117,7 +117,7 @@ pub fn by_bytes(report: &Report) -> Vec<&Connection> {
 }
 
 /// The rows of the table, without columns that are empty for all.
-fn table(report: &Report) -> (Vec<(&'static str, bool)>, Vec<Vec<String>>) {
+fn table(report: &AgentReport) -> (Vec<(&'static str, bool)>, Vec<Vec<String>>) {
     let all = by_bytes(report);
     let (own, others) = all.split_at(all.len().min(ROWS));
     let name = |c: &Connection| {
@@ -169,7 +169,7 @@ pub fn text(summary: &Summary<'_>) -> String {
 }
 
 /// The same table for a page.
-pub fn page_table(report: &Report) -> page::Table {
+pub fn page_table(report: &AgentReport) -> page::Table {
     let (heads, rows) = table(report);
     let column = |(head, number): &(&str, bool)| Column {
         name: head
@@ -289,7 +289,7 @@ fn clock_note(summary: &Summary<'_>) -> Option<String> {
 }
 
 /// Lines about negative acknowledgments.
-fn nack_notes(report: &Report) -> Vec<String> {
+fn nack_notes(report: &AgentReport) -> Vec<String> {
     let sum = |of: fn(&Connection) -> u64| report.connections.iter().map(of).sum::<u64>();
     let (taken, refused) = (sum(|c| c.last.nacks), sum(|c| c.last.nacks_refused));
     let mut notes = Vec::new();
@@ -340,15 +340,15 @@ mod tests {
     use whimbrel_linux::testing::connection;
     use whimbrel_units::Rate;
 
-    fn report(connections: Vec<Connection>) -> Report {
-        Report {
+    fn report(connections: Vec<Connection>) -> AgentReport {
+        AgentReport {
             total: connections.len() as u64,
             connections,
-            ..Report::default()
+            ..AgentReport::default()
         }
     }
 
-    fn shown(controller: &str, report: &Report) -> String {
+    fn shown(controller: &str, report: &AgentReport) -> String {
         let controller: Spec = controller.parse().expect("a controller");
         text(&Summary {
             controller: &controller,
@@ -413,7 +413,7 @@ mod tests {
         let mut c = connection("192.0.2.1:443", 1_000_000);
         c.last.lost_packets = 5;
         c.last.receiver_clock = ReceiverClock::TooCoarse(Duration::from_millis(10));
-        let report = Report {
+        let report = AgentReport {
             fallbacks: 2,
             refused: 4,
             not_chosen: 5,

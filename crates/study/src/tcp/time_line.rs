@@ -1,13 +1,13 @@
 //! The state of each connection over time: as CSV, and as logs in qlog's format.
 
-use super::Page;
+use super::ConnectionsPage;
 use super::summary::by_bytes;
 use crate::Error;
 use crate::atomic_file::AtomicFile;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use whimbrel_linux::{Connection, Report};
+use whimbrel_linux::{AgentReport, Connection};
 use whimbrel_report::trace;
 use whimbrel_units::{Duration, Rate, Time};
 
@@ -39,7 +39,7 @@ pub const COLUMNS: [&str; 17] = [
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn time_line(report: &Report, to: &mut (dyn Write + Send)) -> io::Result<()> {
+pub fn time_line(report: &AgentReport, to: &mut (dyn Write + Send)) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(to);
@@ -87,7 +87,7 @@ pub fn time_line(report: &Report, to: &mut (dyn Write + Send)) -> io::Result<()>
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn logs(folder: &Path, page: &Page<'_>) -> Result<Option<String>, Error> {
+pub fn logs(folder: &Path, page: &ConnectionsPage<'_>) -> Result<Option<String>, Error> {
     let report = page.summary.report;
     let failed = |cause| Error::failed(format!("cannot write to {}", folder.display()), cause);
     fs::create_dir_all(folder).map_err(failed)?;

@@ -1,11 +1,11 @@
 //! One file: from the request to the answer.
 
 use super::claims::Key;
-use super::files::HASHING;
 use super::incoming::{Entry, IncomingPath};
 use super::options::Event;
 use super::request::may_write_at;
 use super::session::Session;
+use super::stored_files::HASHING;
 use crate::blocking::blocking;
 use crate::cancel::Cancel;
 use crate::connection::key_exchange::KeyExchange;

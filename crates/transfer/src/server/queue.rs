@@ -47,7 +47,7 @@ impl State {
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Places>, String);
+pub(super) struct QueuePlace(Arc<Places>, String);
 
 /// A number in the queue; dropped, it leaves the queue.
 struct Ticket<'a> {
@@ -83,7 +83,7 @@ impl Places {
         user: &str,
         several: bool,
         position: &watch::Sender<u32>,
-    ) -> Option<Place> {
+    ) -> Option<QueuePlace> {
         let ticket = {
             let mut state = self.lock();
             let own = state.waiting.iter().filter(|w| w.user == user).count();
@@ -109,7 +109,7 @@ impl Places {
                 if state.turn(self.max) == Some(ticket.number) {
                     *state.used.entry(user.to_owned()).or_insert(0) += 1;
                     drop(state);
-                    return Some(Place(Arc::clone(self), user.to_owned()));
+                    return Some(QueuePlace(Arc::clone(self), user.to_owned()));
                 }
                 let number = ticket.number;
                 let ahead = state.waiting.iter().position(|w| w.number == number);
@@ -131,7 +131,7 @@ impl Drop for Ticket<'_> {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if let Some(own) = state.used.get_mut(&self.1) {

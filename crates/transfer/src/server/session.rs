@@ -3,7 +3,7 @@
 use super::admission::{Leave, Slot};
 use super::meet::Stranger;
 use super::options::{Event, RemoteUser};
-use super::queue::Place;
+use super::queue::QueuePlace;
 use super::shared::{OnEvent, Shared, lock};
 use super::users::{Rights, User, Users};
 use crate::code::pake;
@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub routes: Routes,
     /// What its transfers may do at once.
     pub turns: Turns,
-    place: Arc<Mutex<Weak<Place>>>,
+    place: Arc<Mutex<Weak<QueuePlace>>>,
     /// The disk became full for a file of this connection.
     pub disk_full: Arc<AtomicBool>,
 }
@@ -456,7 +456,7 @@ impl Session {
 
     /// A place among the transfers, which all transfers of a connection share. The client learns
     /// how many wait before it.
-    pub async fn place(&self, send: &mut SendStream) -> Result<Arc<Place>, Error> {
+    pub async fn place(&self, send: &mut SendStream) -> Result<Arc<QueuePlace>, Error> {
         let mut place = self.place.lock().await;
         if let Some(place) = place.upgrade() {
             return Ok(place);

@@ -1,18 +1,19 @@
-//! What `compare` prints: the path in one line, the table with the best first, and notes.
+//! How a comparison is shown: the path in one line, the table with the best first, and notes.
 
-use crate::run_scenario::{OutputArgs, Presentation};
+use super::text::{carried, harm, heading, transports};
+use super::{Comparison, Request};
+use crate::Error;
+use crate::presentation::{Observers, Outputs, Presentation};
+use crate::runs::run_all;
+use crate::table_rows::table_rows;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use whimbrel_report::{Row, fill};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Run};
-use whimbrel_study::compare::text::{carried, harm, heading, transports};
-use whimbrel_study::compare::{Comparison, Request};
-use whimbrel_study::runs::run_all;
-use whimbrel_study::table_rows::table_rows;
-use whimbrel_watch::Bar;
 
-/// How `compare` runs and prints.
+/// A comparison that is run and shown.
 pub struct Shown<'a> {
     request: &'a Request,
     comparison: Comparison,
@@ -25,13 +26,14 @@ impl<'a> Shown<'a> {
     /// Measures first what each controller of the scenario does to a neighbour.
     ///
     /// # Errors
-    /// If threads cannot be started.
+    /// If threads cannot be started, or an observer stops it.
     pub fn new(
         request: &'a Request,
         scenario: &Scenario,
-        args: &OutputArgs,
-    ) -> anyhow::Result<Self> {
-        let comparison = Comparison::new(request, scenario, args.threads, &Bar::new())?;
+        threads: Option<NonZeroUsize>,
+        observers: &Observers<'_>,
+    ) -> Result<Self, Error> {
+        let comparison = Comparison::new(request, scenario, threads, &*observers())?;
         Ok(Self {
             request,
             comparison,
@@ -41,18 +43,23 @@ impl<'a> Shown<'a> {
 }
 
 impl Presentation for Shown<'_> {
-    fn run<'s>(&self, scenario: &'s Scenario, args: &OutputArgs) -> anyhow::Result<Vec<Run<'s>>> {
-        if args.needs_all_runs() {
+    fn run<'s>(
+        &self,
+        scenario: &'s Scenario,
+        outputs: &Outputs,
+        observers: &Observers<'_>,
+    ) -> Result<Vec<Run<'s>>, Error> {
+        if outputs.need_all_runs() {
             let jobs = sweep::jobs(scenario.points());
-            return Ok(run_all(&jobs, args.threads, &Bar::new())?);
+            return run_all(&jobs, outputs.threads, &*observers());
         }
         let Self {
             request,
             comparison,
             ..
         } = self;
-        let runs = comparison.run(scenario, &Bar::new())?;
-        let other = comparison.over_the_other_transport(request, &runs, &Bar::new())?;
+        let runs = comparison.run(scenario, &*observers())?;
+        let other = comparison.over_the_other_transport(request, &runs, &*observers())?;
         let _ = self.other.set(other);
         Ok(runs)
     }

@@ -1,11 +1,13 @@
 //! Verdicts, printed and as JSON.
 
 use super::*;
+use crate::presets;
+use std::sync::Mutex;
 
 #[test]
 fn an_experiment_has_a_verdict_in_text_and_json() {
-    let place = Place::new();
-    let all = place.json("paper");
+    let folders = Folders::new();
+    let all = folders.json("paper");
     let result = &all[0];
     assert_eq!(
         [
@@ -53,7 +55,7 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
     assert!((-90.0..-75.0).contains(&difference), "{difference}");
     assert!(result["seconds"].as_f64().expect("a number") > 0.0);
 
-    let shown = place.run("");
+    let shown = folders.text("");
     assert_contains(
         &shown,
         &[
@@ -65,28 +67,21 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
             "whimbrel controllers 'newreno' --code",
         ],
     );
-    assert!(!shown.contains('\u{1b}'), "no color without a terminal");
-    // The same file is a scenario.
-    let sim = command()
-        .arg("sim")
-        .arg(place.at("experiments/paper/fig-1.toml"))
-        .output();
-    stdout(&sim.expect("the command runs"));
 }
 
 #[test]
 fn experiments_are_chosen_by_id_or_its_first_words() {
-    let place = Place::new();
+    let folders = Folders::new();
     for name in ["fig-1-b", "fig-10", "shared"] {
-        place.write(
+        folders.write(
             &format!("paper/{name}.toml"),
             &format!("{EXPERIMENT}{SCENARIO}"),
         );
     }
-    place.write("paper/shared.toml", SCENARIO);
-    place.write("other/fig-1.toml", &format!("{EXPERIMENT}{SCENARIO}"));
+    folders.write("paper/shared.toml", SCENARIO);
+    folders.write("other/fig-1.toml", &format!("{EXPERIMENT}{SCENARIO}"));
     let ids = |args: &str| -> Vec<String> {
-        let all = place.json(&format!("--list {args}"));
+        let (all, _) = folders.list(args);
         let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
         all.iter().map(id).collect()
     };
@@ -103,40 +98,49 @@ fn experiments_are_chosen_by_id_or_its_first_words() {
         ids("paper/fig-10 other paper/fig-1"),
         [all[0], all[1], all[3]]
     );
-    let error = |name: &str| {
-        let output = place.output(name);
-        fails(&output, 2)
-    };
-    assert!(error("paper/fig-2").contains("unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?; see `whimbrel reproduce --list`"));
-    assert!(error("papre").contains("did you mean `paper`?"));
-    assert!(error("paper/shared").contains("`paper/shared` is a scenario, not an experiment"));
+    for (ids, says) in [
+        (
+            "paper/fig-2",
+            "unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?; see `whimbrel \
+             reproduce --list`",
+        ),
+        ("papre", "did you mean `paper`?"),
+        (
+            "paper/shared",
+            "`paper/shared` is a scenario, not an experiment",
+        ),
+    ] {
+        assert_contains(&folders.error(ids), &[says]);
+    }
 }
 
 #[test]
 fn a_mistake_in_a_file_is_reported_before_any_run() {
-    let place = Place::new();
-    place.write(
+    let folders = Folders::new();
+    folders.write(
         "paper/fig-2.toml",
         &format!("{EXPERIMENT}{SCENARIO}").replace("rtt mean", "rtt men"),
     );
-    let output = place.output("");
-    let error = fails(&output, 2);
+    let error = folders.error("");
     assert!(
-        error.ends_with("paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean `rtt mean`?\n"),
+        error.ends_with(
+            "paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean \
+             `rtt mean`?"
+        ),
         "{error}"
     );
 }
 
 #[test]
 fn several_experiments_end_with_a_summary_by_paper() {
-    let place = Place::new();
+    let folders = Folders::new();
     let right = format!("{EXPERIMENT}{SCENARIO}").replace("paper = 1000\n", "above = 100\n");
-    place.write("paper/fig-2.toml", &right);
+    folders.write("paper/fig-2.toml", &right);
     let wrong = right
         .replace("above = 50", "below = -50")
         .replace("above = 100", "below = 100");
-    place.write("other/table-1.toml", &wrong.replace("A paper", "Another"));
-    let shown = place.run("");
+    folders.write("other/table-1.toml", &wrong.replace("A paper", "Another"));
+    let shown = folders.text("");
     let summary = shown.split("Summary\n").nth(1).expect("a summary");
     let lines: Vec<Vec<&str>> = summary
         .lines()
@@ -182,22 +186,45 @@ fn several_experiments_end_with_a_summary_by_paper() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let place = Place::new();
-    let on = |threads| timeless(&place.json(&format!("--again --threads {threads}")));
-    assert_eq!(on("1"), on("2"));
+    let folders = Folders::new();
+    let on = |threads| {
+        let request = Request {
+            again: true,
+            threads: NonZeroUsize::new(threads),
+            ..folders.request("")
+        };
+        timeless(&folders.results(&request))
+    };
+    assert_eq!(on(1), on(2));
+}
+
+/// Keeps notes.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Observer for Notes {
+    fn note(&self, text: &str) {
+        self.0.lock().expect("no panic").push(text.to_owned());
+    }
 }
 
 #[test]
 fn experiments_without_their_traces_are_left_out() {
-    let place = Place::new();
+    let folders = Folders::new();
     let traced = SCENARIO.replace("\"10 Mbit/s\"", "{ trace = \"../../traces/a.txt\" }");
-    place.write("paper/fig-2.toml", &format!("{EXPERIMENT}{traced}"));
-    let output = place.output(&["paper", "--json"]);
-    assert!(output.status.success());
-    let all = list_of(&text(&output.stdout));
-    assert_eq!(all.len(), 1);
-    assert_eq!(all[0]["id"], "paper/fig-1");
-    let note = text(&output.stderr);
+    folders.write("paper/fig-2.toml", &format!("{EXPERIMENT}{traced}"));
+    let notes = Notes::default();
+    let found = folders.request("paper").find().expect("found");
+    let found = found.runnable(&notes).expect("one has no trace");
+    let ids: Vec<&str> = found
+        .experiments
+        .iter()
+        .map(|one| one.id.as_str())
+        .collect();
+    assert_eq!(ids, ["paper/fig-1"]);
+    let [note] = &notes.0.into_inner().expect("no panic")[..] else {
+        panic!("one note");
+    };
     assert!(
         note.starts_with("note: paper/fig-2 is not run: it needs a trace")
             && note.contains("traces/a.txt")
@@ -205,32 +232,31 @@ fn experiments_without_their_traces_are_left_out() {
         "{note}"
     );
     // Alone it is an error.
-    let alone = place.output(&["paper/fig-2"]);
-    assert!(fails(&alone, 2).contains("paper/fig-2 is not run"));
-    let list = place.run("--list");
+    assert_contains(&folders.error("paper/fig-2"), &["paper/fig-2 is not run"]);
+    let (_, list) = folders.list("");
     let line = list.lines().find(|line| line.contains("paper/fig-2"));
     assert!(
         line.is_some_and(|line| line.contains("needs a trace")),
         "{list}"
     );
     // With the trace it runs.
-    let traces = place.at("traces");
+    let traces = folders.at("traces");
     fs::create_dir(&traces).expect("a folder");
     fs::write(traces.join("a.txt"), "1\n2\n").expect("written");
-    assert_eq!(place.json("paper").len(), 2);
+    assert_eq!(folders.json("paper").len(), 2);
 }
 
 #[test]
 fn a_row_whose_interval_includes_its_bound_is_undecided() {
-    let place = Place::new();
-    let all = place.json("paper");
+    let folders = Folders::new();
+    let all = folders.json("paper");
     let gain = all[0]["rows"][0]["measured"].as_f64().expect("a number");
     // The mean itself as the bound: no number of seeds decides.
     let straddling = format!("{EXPERIMENT}{SCENARIO}")
         .replace("above = 50", &format!("above = {gain}"))
         .replace("paper = 1000", "above = 100");
-    place.write("paper/fig-1.toml", &straddling);
-    let all = place.json("paper");
+    folders.write("paper/fig-1.toml", &straddling);
+    let all = folders.json("paper");
     let row = &all[0]["rows"][0];
     assert_eq!(
         [&row["right"], &row["asks"]],
@@ -239,39 +265,39 @@ fn a_row_whose_interval_includes_its_bound_is_undecided() {
     assert!(row["seeds_to_decide"].as_u64().expect("a number") > 1000);
     // A claim with an undecided row does not hold yet.
     assert_eq!(all[0]["verdict"], "undecided");
-    let shown = place.run("");
+    let shown = folders.text("");
     assert_contains(&shown, &["undecided", "1 of 2 right", "undecided: 1"]);
 }
 
 #[test]
 fn a_claim_whose_numbers_exclude_each_other_contradicts_itself() {
-    let place = Place::new();
+    let folders = Folders::new();
     let why = "2 over 1 is a gain of 100 %, not 115 %";
     let text = format!("{EXPERIMENT}{SCENARIO}").replace(
         "A paper\"",
         &format!("A paper\"\ncontradiction = \"{why}\""),
     );
-    place.write("paper/a.toml", &text);
-    let result = &place.json("paper/a")[0];
+    folders.write("paper/a.toml", &text);
+    let result = &folders.json("paper/a")[0];
     assert_eq!(result["verdict"], "contradicts itself");
     let reason = result["reason"].as_str().expect("a string");
     assert!(
         reason.starts_with(&format!("{why}; 1 of 2 right")),
         "the rows are judged all the same: {reason}"
     );
-    let shown = place.run("paper/a");
+    let shown = folders.text("paper/a");
     assert_contains(&shown, &["contradicts itself: 2 over 1"]);
 }
 
 #[test]
 fn a_claim_that_depends_on_unknown_settings_cannot_be_decided() {
-    let place = Place::new();
+    let folders = Folders::new();
     let text = format!("{EXPERIMENT}{SCENARIO}").replace(
         "A paper\"",
         "A paper\"\nundecidable = \"no radio is described\"",
     );
-    place.write("paper/a.toml", &text);
-    let result = &place.json("paper/a")[0];
+    folders.write("paper/a.toml", &text);
+    let result = &folders.json("paper/a")[0];
     assert_eq!(result["verdict"], "cannot be decided");
     let reason = result["reason"].as_str().expect("a string");
     assert!(
@@ -282,10 +308,11 @@ fn a_claim_that_depends_on_unknown_settings_cannot_be_decided() {
 
 #[test]
 fn a_printed_scenario_says_what_its_preset_sets() {
-    let place = Place::new();
+    let folders = Folders::new();
     let text = format!("{EXPERIMENT}{SCENARIO}").replace("[run]", "[run]\npreset = \"ns-2.35\"");
-    place.write("paper/a.toml", &text);
-    let shown = place.run("paper/a --print-scenario");
+    folders.write("paper/a.toml", &text);
+    let found = folders.request("paper/a").find().expect("found");
+    let shown = text::files(&found).expect("files");
     assert_contains(
         &shown,
         &[
@@ -294,10 +321,8 @@ fn a_printed_scenario_says_what_its_preset_sets() {
             "#       Agent/TCP set minrto_ 0.2",
         ],
     );
-    let list = command().args(words("sim --list-presets")).output();
-    let list = stdout(&list.expect("the command runs"));
     assert_contains(
-        &list,
+        &presets::list().expect("a list"),
         &["ns-2.35: ns-2.35's", "linux-2.6.32: Linux", "riverbed: "],
     );
 }

@@ -1,23 +1,23 @@
-//! Confines the server's process to what a server of files does, before it reads anything of a
-//! peer: a mistake in it is then no way to other files, programs or the rest of the kernel.
+//! Confines the server's process to what a file server does, before it reads anything from a peer.
+//! A mistake in the server then opens no way to other files, programs or the rest of the kernel.
 //!
 //! | part | content |
 //! |---|---|
-//! | `files` | which files it may open, by Landlock |
-//! | `calls` | which system calls it may make, by seccomp |
+//! | `file_rules` | which files it may open, by Landlock |
+//! | `call_rules` | which system calls it may make, by seccomp |
 //!
 //! What the kernel does not have is left out and named. A confinement cannot be lifted, so a
 //! configuration file that is read again may not need more than the first one.
 
-mod calls;
-mod files;
+mod call_rules;
+mod file_rules;
 
-use crate::failure::BadInput;
+use crate::users::{Target, Users};
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use whimbrel_transfer::users::{Target, Users};
+use thiserror::Error;
 
 /// What the targets of pipes need beside connections to addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +60,11 @@ pub struct Uses {
     pub kernel_algorithm: bool,
 }
 
+/// Users need more than the server is confined to: what it cannot do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the server is confined and {0}; restart it")]
+pub struct NeedsMore(&'static str);
+
 /// What a server was confined to.
 #[derive(Debug)]
 pub struct Confinement {
@@ -100,8 +105,8 @@ impl Confinement {
             return Ok(Self::none("it starts the programs of [commands]", needs));
         }
         let own = File::open("/proc/self").ok();
-        let files = files::confine(uses, own.as_ref()).map_err(io::Error::other)?;
-        let calls = calls::confine(uses.kernel_algorithm)?;
+        let files = file_rules::confine(uses, own.as_ref()).map_err(io::Error::other)?;
+        let calls = call_rules::confine(uses.kernel_algorithm)?;
         let nothing = "this kernel has neither Landlock nor seccomp";
         Ok(Self {
             files,
@@ -116,7 +121,7 @@ impl Confinement {
     ///
     /// # Errors
     /// If it cannot; says what to do.
-    pub fn permits(&self, users: &Users) -> Result<(), BadInput> {
+    pub fn permits(&self, users: &Users) -> Result<(), NeedsMore> {
         let needs = Needs::of(users);
         let what = match self {
             _ if needs.programs && self.calls => "starts no programs, which `connect` needs now",
@@ -125,8 +130,7 @@ impl Confinement {
             }
             _ => return Ok(()),
         };
-        let text = format!("the server is confined and {what}; restart it");
-        Err(BadInput::new(text))
+        Err(NeedsMore(what))
     }
 
     /// One line for the operator.
@@ -147,13 +151,14 @@ impl Confinement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Token;
+    use crate::scratch_directory::ScratchDirectory;
+    use crate::users::{Rights, User};
     use std::fs;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::fs::symlink;
     use std::process::Command;
     use whimbrel_cc::fairness::Priority;
-    use whimbrel_transfer::Token;
-    use whimbrel_transfer::users::{Rights, User};
 
     const FOLDER: &str = "WHIMBREL_TEST_CONFINED";
 
@@ -213,7 +218,7 @@ mod tests {
     /// A confinement cannot be lifted, so a process of its own tries it.
     #[test]
     fn a_confined_process_opens_its_own_files_and_starts_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = ScratchDirectory::new();
         let path = folder.path();
         for name in ["files/user", "log", "config", "qlog"] {
             fs::create_dir_all(path.join(name)).expect("created");
@@ -224,7 +229,7 @@ mod tests {
         symlink("../secret", path.join("files/link")).expect("created");
         let status = Command::new(std::env::current_exe().expect("this"))
             .args(["--ignored", "--exact", "--test-threads=1"])
-            .arg("serve::confinement::tests::confined")
+            .arg("service::confinement::tests::confined")
             .env(FOLDER, path)
             .status();
         assert!(status.expect("it runs").success());

@@ -99,7 +99,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// If the controller cannot run on this path.
-    pub fn play(&self) -> Result<Played, ScenarioError> {
+    pub fn run(&self) -> Result<Played, ScenarioError> {
         let own = self.sender.is_simulated();
         let controller = if own {
             &self.sender.controller
@@ -259,7 +259,7 @@ impl Task<'_> {
 ///
 /// # Errors
 /// The first that occurred.
-pub fn play(
+pub fn run_tasks(
     tasks: &[Task<'_>],
     threads: usize,
     done: impl Fn(&Played) + Sync,
@@ -275,7 +275,7 @@ pub fn play(
                     let index = index();
                     tasks.get(index).zip(results.get(index))
                 } {
-                    let result = task.play();
+                    let result = task.run();
                     if let Ok(played) = &result {
                         done(played);
                     }

@@ -1,18 +1,16 @@
 //! docs/results.md and the summary in README.md have the current experiments. `make results` writes
 //! them.
 
-use super::support::*;
-use serde_json::Value;
+use super::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use whimbrel_experiment::{Experiment, Library};
 
 const BEGIN: &str = "<!-- summary: written by `make results` -->\n";
 const END: &str = "\n<!-- /summary -->";
 
 fn read(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    fs::read_to_string(root.join(name)).expect(name)
+    fs::read_to_string(root().join(name)).expect(name)
 }
 
 fn summary(text: &str) -> &str {
@@ -46,14 +44,15 @@ fn verdicts(results: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn the_results_are_those_of_the_current_experiments() {
-    let experiments = json(&whimbrel("reproduce --list --json"));
-    let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
-    let ids: BTreeSet<String> = list(&experiments).iter().map(id).collect();
+    let library = Library::Folder(root().join("experiments"));
+    let experiments = library.experiments("").expect("experiments");
+    let id = |one: &Experiment| one.id.clone();
+    let ids: BTreeSet<String> = experiments.iter().map(id).collect();
     let results: BTreeSet<String> = verdicts(&read("docs/results.md")).into_keys().collect();
     let hint = "run `make results`";
     // An experiment that needs a trace has a result only on a machine that has the trace.
-    let needs_trace = |one: &&Value| !list(&one["missing_traces"]).is_empty();
-    let optional = list(&experiments).iter().filter(needs_trace);
+    let needs_trace = |one: &&Experiment| !one.missing_traces.is_empty();
+    let optional = experiments.iter().filter(needs_trace);
     let optional: BTreeSet<String> = optional.map(id).collect();
     let missing: Vec<_> = ids
         .difference(&results)

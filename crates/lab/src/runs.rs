@@ -118,7 +118,7 @@ impl Request {
 
     /// Plays all runs and reports what happens to `emit` until it returns false. `stop` stops it
     /// at once.
-    pub fn play(&self, stop: &AtomicBool, mut emit: impl FnMut(Event) -> bool) {
+    pub fn run(&self, stop: &AtomicBool, mut emit: impl FnMut(Event) -> bool) {
         let began = Instant::now();
         let jobs = first_seeds(&self.scenario);
         let embedded = Embedded::new(self.protocols());

@@ -81,7 +81,7 @@ impl<'a> Task<'a> {
 ///
 /// # Errors
 /// If `done` stopped it, or the threads cannot be started.
-pub fn play(
+pub fn run_tasks(
     tasks: &[Task<'_>],
     threads: Option<NonZeroUsize>,
     done: impl Fn(&Task<'_>, &[Measures]) -> bool + Sync,

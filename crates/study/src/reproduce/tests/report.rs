@@ -1,23 +1,30 @@
-//! `--report DIR` and `--print-scenario`.
+//! Reports, artifacts, and files that are printed.
 
 use super::*;
 use std::path::Path;
 
 #[test]
 fn a_report_has_the_page_the_results_and_the_files() {
-    let place = Place::new();
-    place.write(
+    let folders = Folders::new();
+    folders.write(
         "paper/s.toml",
         &SCENARIO.replace("\"10 Mbit/s\"", "{ trace = \"traces/t\" }"),
     );
-    place.write("paper/traces/t", "1\n2\n");
+    folders.write("paper/traces/t", "1\n2\n");
     let shared = EXPERIMENT.replacen("tolerance", "scenario = \"s.toml\"\ntolerance", 1);
-    place.write("paper/fig-2.toml", &shared);
-    let folder = place.at("a/report");
-    let folder = folder.to_str().expect("UTF-8");
-    let all = place.json(&format!("--report '{folder}'"));
-    let read = |name: &str| fs::read_to_string(Path::new(folder).join(name)).expect(name);
-    let results = list_of(&read("results.json"));
+    folders.write("paper/fig-2.toml", &shared);
+    let folder = folders.at("a/report");
+    let report = |request: &Request, folder: &Path| {
+        fs::create_dir_all(folder).expect("a folder");
+        let written = folders.reproduced(request, |_, all| {
+            write_folder(folder, all, Vec::new()).expect("written");
+            as_json(all)
+        });
+        written.expect("results")
+    };
+    let all = report(&folders.request(""), &folder);
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    let results: Vec<Value> = serde_json::from_str(&read("results.json")).expect("JSON");
     assert_eq!(results, all);
     let csv = read("results.csv");
     let lines: Vec<&str> = csv.lines().collect();
@@ -34,7 +41,7 @@ fn a_report_has_the_page_the_results_and_the_files() {
         "paper/s.toml",
         "paper/traces/t",
     ] {
-        let own = fs::read_to_string(place.at("experiments").join(name)).expect(name);
+        let own = fs::read_to_string(folders.at("experiments").join(name)).expect(name);
         assert_eq!(read(&format!("experiments/{name}")), own);
     }
     let page = read("index.html");
@@ -52,18 +59,12 @@ fn a_report_has_the_page_the_results_and_the_files() {
     );
 
     // The copies can be run, and stored results make a report without a run.
-    let copies = Path::new(folder).join("experiments");
-    let second = place.at("second");
-    let output = command()
-        .args(words("reproduce --json --experiments"))
-        .arg(&copies)
-        .arg("--keep")
-        .arg(place.at("keep"))
-        .arg("--report")
-        .arg(&second)
-        .output()
-        .expect("the command runs");
-    let again = list_of(&stdout(&output));
+    let second = folders.at("second");
+    let copies = Request {
+        experiments: Some(folder.join("experiments")),
+        ..Request::default()
+    };
+    let again = report(&copies, &second);
     assert!(again.iter().all(|one| one["kept"].is_string()));
     assert_eq!(timeless(&again), timeless(&all));
     let page = fs::read_to_string(second.join("index.html")).expect("a page");
@@ -72,42 +73,25 @@ fn a_report_has_the_page_the_results_and_the_files() {
         "figures are stored, too"
     );
     // No temporary file is left.
-    for folder in [Path::new(folder), &second, &place.at("keep/reproduced")] {
-        for name in names(folder) {
-            assert!(!name.starts_with('.'), "{name}");
+    for folder in [&folder, &second, &folders.at("keep/reproduced")] {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let name = entry.expect("an entry").file_name();
+            assert!(!name.to_string_lossy().starts_with('.'), "{name:?}");
         }
     }
 }
 
 #[test]
-fn an_unwritable_report_fails_before_any_run() {
-    let place = Place::new();
-    // The run would take hours.
-    place.write(
-        "paper/fig-1.toml",
-        &format!("{EXPERIMENT}{}", SCENARIO.replace("20 s", "600000 s")),
-    );
-    fs::write(place.at("file"), "").expect("written");
-    let folder = place.at("file/report");
-    let folder = folder.to_str().expect("UTF-8");
-    let output = place.output(&format!("--report '{folder}'"));
-    let error = fails(&output, 1);
-    assert!(
-        error.contains(&format!("cannot write to {folder}")),
-        "{error}"
-    );
-}
-
-#[test]
 fn files_are_printed_with_their_paths() {
-    let place = Place::new();
-    place.write("paper/s.toml", SCENARIO);
-    place.write(
+    let folders = Folders::new();
+    folders.write("paper/s.toml", SCENARIO);
+    folders.write(
         "paper/fig-2.toml",
         &EXPERIMENT.replacen("tolerance", "scenario = \"s.toml\"\ntolerance", 1),
     );
-    let printed = place.run("paper/fig-2 --print-scenario");
-    let path = |name: &str| place.at("experiments").join(name).display().to_string();
+    let found = folders.request("paper/fig-2").find().expect("found");
+    let printed = text::files(&found).expect("files");
+    let path = |name: &str| folders.at("experiments").join(name).display().to_string();
     assert!(printed.starts_with(&format!(
         "# {}\n{}",
         path("paper/fig-2.toml"),
@@ -117,12 +101,6 @@ fn files_are_printed_with_their_paths() {
         printed.ends_with(&format!("# {}\n{SCENARIO}\n", path("paper/s.toml"))),
         "{printed}"
     );
-    // The output is a scenario if the experiment has its own scenario.
-    let alone = place.run("paper/fig-1 --print-scenario");
-    let piped = place.at("printed.toml");
-    fs::write(&piped, alone).expect("written");
-    let sim = command().arg("sim").arg(piped).output();
-    stdout(&sim.expect("the command runs"));
 }
 
 /// All files of a folder and the folders below it, by path.
@@ -145,15 +123,26 @@ fn files(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn a_second_run_writes_the_same_artifact() {
-    let place = Place::new();
+    let folders = Folders::new();
     let shared = format!("{EXPERIMENT}{SCENARIO}");
-    place.write("paper/fig-2.toml", &shared);
-    let folders = [place.at("first"), place.at("second")];
-    for (folder, threads) in folders.iter().zip(["1", "2"]) {
-        let folder = folder.to_str().expect("UTF-8");
-        place.run(&["--artifact", folder, "--again", "--threads", threads]);
-    }
-    let [first, second] = folders.map(|folder| files(&folder));
+    folders.write("paper/fig-2.toml", &shared);
+    let artifact = |name: &str, request: &Request| {
+        let folder = folders.at(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let written = folders.reproduced(request, |plan, all| {
+            write_artifact(&folder, all, plan.seeds.as_ref()).expect("written");
+        });
+        written.expect("results");
+        files(&folder)
+    };
+    let [first, second] = [("first", 1), ("second", 2)].map(|(name, threads)| {
+        let request = Request {
+            again: true,
+            threads: NonZeroUsize::new(threads),
+            ..folders.request("")
+        };
+        artifact(name, &request)
+    });
     assert_eq!(first, second);
     let manifest: Value = serde_json::from_slice(&first["artifact.json"]).expect("JSON");
     let compiler = manifest["compiler"].as_str().expect("text");
@@ -170,8 +159,12 @@ fn a_second_run_writes_the_same_artifact() {
     let runs = &manifest["scenarios"]["paper/fig-2"];
     assert!(!runs["seeds"].as_array().expect("a list").is_empty());
     // Another seed is another artefact.
-    let other = place.at("other");
-    let folder = other.to_str().expect("UTF-8");
-    place.run(&["--artifact", folder, "--seeds", "2"]);
-    assert_ne!(files(&other)["results.json"], first["results.json"]);
+    let other = Request {
+        seeds: Some(2),
+        ..folders.request("")
+    };
+    assert_ne!(
+        artifact("other", &other)["results.json"],
+        first["results.json"]
+    );
 }

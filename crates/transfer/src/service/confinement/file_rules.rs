@@ -1,19 +1,19 @@
 //! Which files a server may open.
 
 use super::Uses;
+use crate::storage::directory_of;
 use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use std::fs::File;
 use std::path::Path;
-use whimbrel_study::atomic_file::folder_of;
 
-/// The rights that are handled. Of an older kernel those that it has are.
+/// The rights that the rules handle; an older kernel handles those that it knows.
 const RIGHTS: ABI = ABI::V7;
 
-/// What looks up names of hosts: the C library's settings and modules, and what keeps the addresses
-/// of name servers in files that it replaces.
+/// What looking up the name of a host reads: the C library's settings and modules, and the files in
+/// which other services keep the addresses of name servers.
 const NAMES: [&str; 10] = [
     "/etc",
     "/run/systemd/resolve",
@@ -26,7 +26,7 @@ const NAMES: [&str; 10] = [
     "/usr/lib64",
     "/nix/store",
 ];
-/// What tells the kernel's types and version to those who load a program into it.
+/// The kernel's types and version, which loading a program into it needs.
 const KERNEL: [&str; 2] = ["/sys/kernel/btf", "/proc/sys"];
 
 /// Confines this thread and all that it starts. Returns whether the kernel can. `own` is the
@@ -52,14 +52,14 @@ pub(super) fn confine(uses: &Uses, own: Option<&File>) -> Result<bool, RulesetEr
     if let Some(folder) = &uses.qlog {
         rules.add(folder, read | append | AccessFs::RemoveFile)?;
     }
-    // Those who rotate a log or replace a file rename files in its directory.
+    // A log that is rotated or a file that is replaced is renamed in its directory.
     if let Some(audit) = &uses.audit {
-        rules.add(folder_of(audit), append)?;
+        rules.add(directory_of(audit), append)?;
     }
     if let Some(config) = &uses.config {
-        rules.add(folder_of(config), AccessFs::ReadFile.into())?;
+        rules.add(directory_of(config), AccessFs::ReadFile.into())?;
         if let Ok(target) = config.canonicalize() {
-            rules.add(folder_of(&target), AccessFs::ReadFile.into())?;
+            rules.add(directory_of(&target), AccessFs::ReadFile.into())?;
         }
     }
     if let Some(own) = own {
