@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Entry, Message, Reason, Unread};
 use futures::stream::StreamExt;
+use whimbrel_units::Bytes;
 
 /// What to list.
 #[derive(Debug, Clone)]
@@ -157,6 +158,16 @@ pub(super) async fn entries(
     path: Option<&RemotePath>,
     recursive: bool,
 ) -> Result<Listing, Error> {
+    entries_within(session, path, recursive, MAX_LISTING).await
+}
+
+/// The entries at a path of the server, which may take so many bytes.
+async fn entries_within(
+    session: &ClientSession,
+    path: Option<&RemotePath>,
+    recursive: bool,
+    most: usize,
+) -> Result<Listing, Error> {
     let request = Message::List {
         path: path.map_or_else(Vec::new, |path| path.as_bytes().to_vec()),
         recursive,
@@ -172,9 +183,10 @@ pub(super) async fn entries(
             } => {
                 size += entries.iter().map(|e| 128 + e.encoded_len()).sum::<usize>();
                 size += unread.iter().map(|u| 128 + u.encoded_len()).sum::<usize>();
-                if size > MAX_LISTING {
-                    let text = "the listing has more than 512 MiB; list parts of it";
-                    return Err(Error::Protocol(text.to_owned()));
+                if size > most {
+                    let most = Bytes::new(most as u64);
+                    let text = format!("the listing has more than {most}; list parts of it");
+                    return Err(Error::Protocol(text));
                 }
                 all.entries.extend(entries);
                 all.unread.extend(unread);
@@ -184,5 +196,57 @@ pub(super) async fn entries(
             }
             other => return Err(framing::unexpected(other)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Kind, Metadata, Remote};
+    use crate::world::pair::Pair;
+
+    /// Gets a listing that the server sends in these numbers of entries.
+    async fn listed(pair: &Pair, messages: &[usize], most: usize) -> Result<Listing, Error> {
+        let session = pair.session();
+        let serving = async {
+            let (mut send, mut receive) = pair.server.accept_bi().await.expect("asked");
+            framing::read(&mut receive).await.expect("a request");
+            for (number, count) in messages.iter().enumerate() {
+                let remote = Remote {
+                    size: 1,
+                    metadata: Metadata::plain(Kind::File),
+                };
+                let entry = |n: usize| Entry {
+                    path: n.to_string().into_bytes(),
+                    remote: remote.clone(),
+                    target: Vec::new(),
+                };
+                let message = Message::Entries {
+                    entries: (0..*count).map(entry).collect(),
+                    unread: Vec::new(),
+                    last: number + 1 == messages.len(),
+                };
+                framing::write(&mut send, &message).await.ok();
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            listing = entries_within(&session, None, true, most) => listing,
+            () = serving => unreachable!("it has no end"),
+        }
+    }
+
+    /// However many messages bring it.
+    #[test]
+    fn a_listing_is_bounded() {
+        Pair::play(1_000_000_000, async |pair: Pair| {
+            let fits = listed(&pair, &[20, 20, 20], 60 * 256)
+                .await
+                .expect("it fits");
+            assert_eq!(fits.entries.len(), 60);
+            let long = listed(&pair, &[20, 20, 20], 60 * 128).await;
+            let text = long.expect_err("it is too long").to_string();
+            assert!(text.contains("list parts of it"), "{text}");
+        });
     }
 }

@@ -89,3 +89,36 @@ async fn write(to: &mut (impl AsyncWrite + Unpin), data: &Bytes) -> std::io::Res
     to.write_all(data).await?;
     to.flush().await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::CHUNK_HEADER;
+    use crate::world::pair::Pair;
+    use noq_proto::VarInt;
+    use std::future::pending;
+    use std::time::Duration;
+    use tokio::io::duplex;
+
+    #[test]
+    fn what_the_peer_does_not_take_does_not_count() {
+        Pair::play(1_000_000_000, async |pair: Pair| {
+            let mut writer = PipeWriter::new(pair.client.clone(), 1);
+            let (mut input, from) = duplex(64);
+            let taking = async {
+                input.write_all(b"hello").await.expect("read");
+                let mut stream = pair.server.accept_uni().await.expect("a stream");
+                let mut taken = [0; CHUNK_HEADER + 5];
+                stream.read_exact(&mut taken).await.expect("sent");
+                stream.stop(VarInt::from_u32(0)).expect("open");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                input.write_all(b"no more").await.expect("read");
+                pending::<()>().await;
+            };
+            tokio::select! {
+                sent = outward(from, pending(), &mut writer) => assert_eq!(sent.ok(), Some(5)),
+                () = taking => unreachable!("it has no end"),
+            }
+        });
+    }
+}

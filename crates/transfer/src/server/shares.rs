@@ -78,7 +78,12 @@ mod tests {
         let other = shares.take("b", true);
         assert!(other.is_some() && shares.take("a", true).is_none());
         assert_eq!(shares.len(), 3);
-        drop((hoard, other));
+        let last = shares.take("b", true);
+        assert!(
+            last.is_some() && shares.take("c", true).is_none(),
+            "all are held"
+        );
+        drop((hoard, other, last));
         let all: Vec<_> = (0..9).filter_map(|_| shares.take("a", false)).collect();
         assert_eq!((all.len(), shares.len()), (4, 4));
     }

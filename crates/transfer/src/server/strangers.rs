@@ -293,6 +293,31 @@ mod tests {
     }
 
     #[test]
+    fn strangers_do_not_displace_those_with_a_token_who_have_all_places() {
+        let (mut strangers, now) = (Strangers::default(), Instant::now());
+        // With few of a network nobody looks whether they have a token.
+        let first: Vec<_> = (0..CROWD)
+            .map(|_| arrive(&mut strangers, v4(1), now))
+            .collect();
+        for _ in 0..OF_ONE_NETWORK {
+            strangers.arrive(v4(1), true, || true, now, || 0);
+        }
+        assert!(
+            first
+                .iter()
+                .flatten()
+                .all(|number| !strangers.present.contains_key(number))
+        );
+        assert_eq!(arrive(&mut strangers, v4(1), now), None);
+        assert_eq!(strangers.len(), OF_ONE_NETWORK);
+        assert!(strangers.present.values().all(|stranger| stranger.known));
+        assert!(
+            arrive(&mut strangers, v4(2), now).is_some(),
+            "another network"
+        );
+    }
+
+    #[test]
     fn when_all_places_are_taken_the_largest_network_gives_one() {
         let (mut strangers, now) = (Strangers::default(), Instant::now());
         let hostile = (PLACES / OF_ONE_NETWORK) as u8;

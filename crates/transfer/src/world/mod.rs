@@ -1,5 +1,5 @@
-//! A server and its clients in a simulated world: network, disk, clock, and crashes of processes and
-//! of machines, drawn from a seed.
+//! A server and its clients in a simulated world: network, disk, clock, and crashes of processes
+//! and of machines, drawn from a seed.
 //!
 //! | part | content |
 //! |---|---|
@@ -9,7 +9,10 @@
 //! | `pair` | scenes between two hosts, and the two ends of a connection between them |
 //! | `client` | what a client does, and what it knows |
 //! | `life` | a life: what happens to a server and its clients, and what must hold |
-//! | `scenes` | single scenes between one client and its server |
+//! | `scene` | one client and its server, for the scenes |
+//! | `scenes` | single scenes: the network fails, or the disk |
+//! | `quotas` | scenes of users whose files do not fit |
+//! | `requests` | scenes with a client that the test plays |
 //! | `tests` | many lives; a failing one is made shorter |
 //!
 //! The code under test is the code that ships: clients send and get files, directories and standard
@@ -23,6 +26,9 @@ mod client;
 mod life;
 pub(crate) mod network;
 pub(crate) mod pair;
+mod quotas;
+mod requests;
+mod scene;
 mod scenes;
 pub(crate) mod slow;
 mod system;

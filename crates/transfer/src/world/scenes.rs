@@ -1,20 +1,18 @@
 //! Single scenes: one client, its server, and a network that fails, in virtual time.
 
-use super::client::to_server;
-use super::life::{PORT, SERVER};
-use super::network::{self, HOST};
-use super::pair::{self, CLIENT, link};
+use super::life::SERVER;
+use super::network;
+use super::pair::link;
+use super::scene::Scene;
 use super::slow;
 use crate::client::{
-    ClientOptions, GetOptions, GetReport, ListOptions, Outcome, Retry, SendOptions, SendSource,
-    TreeOptions, Update, get, list, send_tree, transfer,
+    GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions, Update, get, list,
+    send_tree, transfer,
 };
-use crate::credentials::identity::Identity;
 use crate::error::Error;
 use crate::path::RemotePath;
-use crate::scratch_directory::{ScratchDirectory, Unprivileged, file_names};
-use crate::server::users::{Rights, User, Users};
-use crate::server::{ServeOptions, Server};
+use crate::scratch_directory::{Unprivileged, file_names};
+use crate::server::users::User;
 use crate::storage::world::calls::{self, World};
 use crate::storage::world::disk::{Disk, Order};
 use crate::storage::world::random::Random;
@@ -22,89 +20,10 @@ use crate::storage::{Lock, Storage, StorageOptions};
 use crate::wire::Reason;
 use std::cell::{Cell, RefCell};
 use std::future::pending;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use tokio::time::sleep;
-use whimbrel_cc::fairness::Priority;
-use whimbrel_net::{LinkSpec, LossSpec};
-use whimbrel_units::{Duration as Span, Probability, Rate};
-
-/// A server that replaces files, and a client with a link of 10 Mbit/s to it.
-struct Scene {
-    scratch: ScratchDirectory,
-    identity: Identity,
-}
-
-impl Scene {
-    /// Plays a scene in a thread and a runtime of its own. The client has a quota or none.
-    fn play(quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
-        Self::play_with_loss(0.0, quota, scene);
-    }
-
-    /// Plays a scene with a link that loses this part of its packets.
-    fn play_with_loss(loss: f64, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
-        let link = LinkSpec {
-            loss: LossSpec {
-                random: Probability::new(loss).expect("a probability"),
-                ..LossSpec::default()
-            },
-            ..link(10_000_000, 20, 200_000)
-        };
-        Self::play_over(link, quota, scene);
-    }
-
-    /// Plays a scene with this link.
-    fn play_over(link: LinkSpec, quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
-        pair::play_over(link, async || {
-            let scratch = ScratchDirectory::in_memory();
-            let identity = Identity::load_or_create(&scratch.path().join("identity"));
-            let identity = identity.expect("an identity");
-            let this = Self { scratch, identity };
-            let listen = SocketAddr::new(network::address_of(SERVER), PORT);
-            let rights = Rights {
-                read: true,
-                write: true,
-                remove: false,
-            };
-            let user = User {
-                quota,
-                ..User::owner(this.identity.token(), rights, Priority::HIGHEST)
-            };
-            let options = ServeOptions {
-                overwrite: true,
-                tcp: false,
-                resume_rate: true,
-                users: Some(Users::new([user])),
-                ..ServeOptions::new(this.scratch.subdirectory("stored"), listen)
-            };
-            let bind = || Server::bind(options, &this.identity);
-            let server = HOST.sync_scope(SERVER, bind).expect("a server");
-            let serving = async move { server.run(|_| (), pending()).await };
-            let serving = tokio::spawn(HOST.scope(SERVER, serving));
-            HOST.scope(CLIENT, scene(this)).await;
-            serving.abort();
-        });
-    }
-
-    /// How the client reaches the server; it tries again for so long after each failure.
-    fn client(&self, retry: Option<Span>) -> ClientOptions {
-        let token = self.identity.token().clone();
-        ClientOptions {
-            idle: Span::from_secs(5),
-            retry: retry.map(|limit| Retry {
-                limit: Some(limit),
-                from_start: true,
-            }),
-            ..to_server(token, self.identity.fingerprint())
-        }
-    }
-
-    /// The client sends a file.
-    fn send(&self, file: &Path, retry: Option<Span>) -> SendOptions {
-        SendOptions::new(self.client(retry), SendSource::File(file.to_owned()))
-    }
-}
+use whimbrel_units::{Duration as Span, Rate};
 
 /// Counts the bytes that have arrived, of the attempt that has brought the most.
 fn count(bytes: &Cell<u64>, update: &Update) {
@@ -190,40 +109,21 @@ fn a_file_that_differed_and_was_not_sent_is_said_not_to_be_stored() {
     });
 }
 
-/// The client sends a stream of 3 MB from its standard input.
-fn stream(scene: &Scene) -> SendOptions {
-    let content = std::fs::read(scene.scratch.file("content", 3_000_000)).expect("there");
-    let source = SendSource::stream(std::io::Cursor::new(content));
-    let name = Some("a".to_owned());
-    SendOptions {
-        name,
-        ..SendOptions::new(scene.client(Some(Span::from_secs(80))), source)
-    }
-}
-
 #[test]
 fn a_stream_whose_answer_was_lost_is_stored_and_not_sent_again() {
     Scene::play(None, async |scene: Scene| {
         let stored = scene.scratch.path().join("stored");
-        let length = || {
-            let names = file_names(&stored).into_iter();
-            let lengths = names.map(|name| stored.join(name).metadata().map_or(0, |m| m.len()));
-            lengths.max().unwrap_or(0)
-        };
         let outage = async {
-            // The server has all of the file. It stores it while its answers are lost.
+            // The server stores the file while its answers are lost.
             slow::set(Duration::from_secs(2));
-            while length() < 3_000_000 {
-                sleep(Duration::from_millis(1)).await;
-            }
-            sleep(Duration::from_millis(50)).await;
+            scene.has_all_of(3_000_000).await;
             network::set_dark(SERVER, true);
             assert!(!stored.join("a").exists(), "too late");
             sleep(Duration::from_secs(8)).await;
             assert!(stored.join("a").exists(), "too early");
             network::set_dark(SERVER, false);
         };
-        let sending = transfer(stream(&scene), |_| (), pending());
+        let sending = transfer(scene.stream(3_000_000), |_| (), pending());
         let (report, ()) = tokio::join!(sending, outage);
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
         assert!(
@@ -248,7 +148,7 @@ fn a_stream_of_which_the_server_lost_a_part_is_said_to_be_lost() {
             sleep(Duration::from_secs(20)).await;
             network::set_dark(SERVER, false);
         };
-        let sending = transfer(stream(&scene), on_update, pending());
+        let sending = transfer(scene.stream(3_000_000), on_update, pending());
         let (report, ()) = tokio::join!(sending, outage);
         let Err(Error::Refused(refusal)) = &report.result else {
             panic!("not refused: {:?}", report.result)
@@ -277,24 +177,6 @@ fn the_file_of_a_transfer_that_has_just_ended_is_waited_for() {
             let sending = transfer(scene.send(&file, None), |_| (), pending());
             let (report, ()) = tokio::join!(sending, release);
             assert_eq!(report.result.is_ok(), stored, "{:?}", report.result);
-        }
-    });
-}
-
-/// The old files make room for the new ones, one after the other.
-#[test]
-fn a_tree_that_replaces_another_needs_no_room_for_both() {
-    Scene::play(Some(5_000_000), async |scene: Scene| {
-        let tree = scene.scratch.subdirectory("tree");
-        for round in 1..=3 {
-            for n in 0..12 {
-                let content = vec![round * 16 + n; 250_000];
-                std::fs::write(tree.join(n.to_string()), content).expect("written");
-            }
-            let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
-            let report = send_tree(options, |_| (), pending()).await;
-            assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
-            assert_eq!(report.sent_files, 12);
         }
     });
 }
@@ -494,7 +376,7 @@ fn a_file_that_always_changes_is_not_got_for_ever() {
 /// What lies behind a gap goes to its place at once, and all of it is sent once.
 #[test]
 fn a_file_arrives_over_a_path_with_loss_at_the_first_attempt() {
-    Scene::play_with_loss(0.05, None, async |scene: Scene| {
+    Scene::play_with_loss(0.05, async |scene: Scene| {
         const SIZE: u64 = 6_000_000;
         let file = scene.scratch.file("a", SIZE as usize);
         let report = transfer(scene.send(&file, None), |_| (), pending()).await;
@@ -506,35 +388,31 @@ fn a_file_arrives_over_a_path_with_loss_at_the_first_attempt() {
 /// A server remembers what the path to a client carried (RFC 9959).
 #[test]
 fn the_second_get_over_a_satellite_ends_2_9_round_trips_sooner() {
-    Scene::play_over(
-        link(20_000_000, 300, 1_500_000),
-        None,
-        async |scene: Scene| {
-            scene.scratch.file("stored/large", 20_000_000);
-            scene.scratch.file("stored/small", 1_000_000);
-            let get = async |name: &str, folder: &str| {
-                let path = RemotePath::new(name).expect("a path");
-                let into = scene.scratch.subdirectory(folder);
-                let begun = tokio::time::Instant::now();
-                let report = get(
-                    GetOptions::new(scene.client(None), vec![Some(path)], into),
-                    |_| (),
-                    pending(),
-                )
-                .await;
-                assert_eq!((report.files, report.received_bytes > 0), (1, true));
-                begun.elapsed()
-            };
-            let first = get("small", "a").await;
-            get("large", "b").await;
-            let again = get("small", "c").await;
-            let saved = first.saturating_sub(again);
-            assert!(
-                saved > Duration::from_millis(29 * 60),
-                "{first:?}, {again:?}"
-            );
-        },
-    );
+    Scene::play_over(link(20_000_000, 300, 1_500_000), async |scene: Scene| {
+        scene.scratch.file("stored/large", 20_000_000);
+        scene.scratch.file("stored/small", 1_000_000);
+        let get = async |name: &str, folder: &str| {
+            let path = RemotePath::new(name).expect("a path");
+            let into = scene.scratch.subdirectory(folder);
+            let begun = tokio::time::Instant::now();
+            let report = get(
+                GetOptions::new(scene.client(None), vec![Some(path)], into),
+                |_| (),
+                pending(),
+            )
+            .await;
+            assert_eq!((report.files, report.received_bytes > 0), (1, true));
+            begun.elapsed()
+        };
+        let first = get("small", "a").await;
+        get("large", "b").await;
+        let again = get("small", "c").await;
+        let saved = first.saturating_sub(again);
+        assert!(
+            saved > Duration::from_millis(29 * 60),
+            "{first:?}, {again:?}"
+        );
+    });
 }
 
 /// What could not be listed at first may be listed later.

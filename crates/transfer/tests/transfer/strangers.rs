@@ -1,16 +1,18 @@
 //! Clients without a token do not keep those with one away.
 
+use crate::common::client::{RawClient, refused};
 use crate::common::{
     ScratchDirectory, Service, TEST_TIMEOUT, limits_without_deadline, raw, upload,
 };
+use futures::future::join_all;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use whimbrel_transfer::wire::{Message, VERSION};
-use whimbrel_transfer::{Limits, Token};
+use whimbrel_transfer::wire::{MAX_FIRST_MESSAGE, Message, VERSION};
+use whimbrel_transfer::{Limits, Reason, Token, TransportChoice};
 use whimbrel_units::Duration as Span;
 
 /// Hostile connections at once.
@@ -83,6 +85,24 @@ async fn trickling_does_not_extend_the_deadline_of_the_first_request() {
     service.stop().await;
 }
 
+/// A stranger cannot make the server wait for more than the first message of a client needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_first_message_is_refused_by_its_length() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let raw = RawClient::stranger(service.address, noq::TransportConfig::default()).await;
+    let (mut send, mut receive) = raw.connection.open_bi().await.expect("open");
+    let length = MAX_FIRST_MESSAGE as u32 + 1;
+    send.write_all(&length.to_be_bytes())
+        .await
+        .expect("written");
+    send.write_all(&vec![0; length as usize]).await.ok();
+    let refusal = refused(&mut receive).await;
+    assert_eq!(refusal.reason, Reason::Protocol, "{refusal}");
+    assert!(refusal.text.contains(&length.to_string()), "{refusal}");
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_tokens_do_not_shut_out_the_right_one_from_the_same_address() {
     let scratch = ScratchDirectory::new();
@@ -100,7 +120,19 @@ async fn wrong_tokens_do_not_shut_out_the_right_one_from_the_same_address() {
         send.write_all(&hello.encode()).await.ok();
         receive.read_to_end(4000).await.ok();
     }
-    let file = scratch.file("honest", 100_000);
-    upload(service.options(&file)).await.expect("served");
+    // Whoever shows the right one in its first packet or message is not slowed down either.
+    let ignored = service.server.counts().ignored;
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        let sending = (0..4).map(|n| {
+            let file = scratch.file(&format!("{transport:?}-{n}"), 100_000);
+            let mut options = service.options(&file);
+            options.client.transport = transport;
+            upload(options)
+        });
+        for sent in join_all(sending).await {
+            sent.expect("served");
+        }
+    }
+    assert_eq!(service.server.counts().ignored, ignored);
     service.stop().await;
 }

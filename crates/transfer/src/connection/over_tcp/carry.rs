@@ -216,7 +216,9 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::over_tcp::testing::attempt;
     use proptest::prelude::*;
+    use tokio::io::{AsyncReadExt, BufWriter, duplex};
 
     /// Feeds `bytes` in pieces of these sizes. Returns the datagrams, or `None` after an error.
     fn feed(bytes: &[u8], pieces: &[usize]) -> Option<Vec<Vec<u8>>> {
@@ -231,6 +233,24 @@ mod tests {
             rest = after;
         }
         Some(found)
+    }
+
+    /// TLS keeps what is written until it is flushed, where TCP has no room.
+    #[tokio::test]
+    async fn what_leaves_is_flushed() {
+        let (endpoint, _connecting) = attempt(([127, 0, 0, 1], 1).into());
+        let (near, mut far) = duplex(1 << 20);
+        let carrying = run(endpoint.carrier(), BufWriter::with_capacity(1 << 20, near));
+        let arriving = async {
+            let length = far.read_u16().await.expect("a frame");
+            far.read_exact(&mut vec![0; length.into()])
+                .await
+                .expect("all of it");
+        };
+        tokio::select! {
+            () = carrying => panic!("it ends"),
+            arrived = timeout(Duration::from_secs(5), arriving) => arrived.expect("it leaves"),
+        }
     }
 
     #[test]

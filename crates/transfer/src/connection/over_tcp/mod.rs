@@ -13,6 +13,8 @@
 
 mod carry;
 mod socket;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use carry::{Input, run};
 pub(crate) use socket::{Control, listen};

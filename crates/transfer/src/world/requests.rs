@@ -1,0 +1,212 @@
+//! What a server answers to a client that the test plays.
+
+use super::scene::{Scene, open};
+use super::{slow, system};
+use crate::client::{ClientOptions, ClientSession, transfer};
+use crate::connection::{close, framing};
+use crate::file_sender::{Account, send_stream};
+use crate::server::ServeOptions;
+use crate::server::users::User;
+use crate::storage::world::calls::{self, World};
+use crate::storage::world::disk::{Disk, Order};
+use crate::storage::world::random::Random;
+use crate::token::Token;
+use crate::wire::{
+    ChunkHeader, Kind, Message, Metadata, PROBE, PackEntry, PackReader, Put, Reason,
+};
+use bytes::{Bytes, BytesMut};
+use futures::future::join_all;
+use noq_proto::VarInt;
+use std::future::pending;
+use std::time::{Duration, SystemTime};
+use tokio::time::{Instant, sleep};
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+
+/// The first answer to a request. While the streams are kept, the request goes on.
+struct Answered(
+    Message,
+    #[expect(dead_code, reason = "kept")] (SendStream, RecvStream),
+);
+
+/// Makes a request.
+async fn ask(session: &ClientSession, message: Message) -> Answered {
+    let asked = framing::request(&session.connection, &message).await;
+    let (send, mut receive) = asked.expect("sent");
+    let answer = framing::read(&mut receive).await.expect("an answer");
+    Answered(answer, (send, receive))
+}
+
+/// Offers a file of 10 bytes.
+fn put(name: &str) -> Message {
+    Message::Put(Put {
+        id: [9; 16],
+        path: name.as_bytes().to_vec(),
+        size: Some(10),
+        metadata: Metadata::plain(Kind::File),
+    })
+}
+
+/// Asks for a measurement of the path.
+fn probe() -> Message {
+    let (answers, target) = (1, PROBE.to_owned());
+    Message::Pipe { answers, target }
+}
+
+fn is_busy(answer: &Message) -> bool {
+    matches!(answer, Message::Refused(refusal) if refusal.reason == Reason::Busy)
+}
+
+/// Whoever offers another one learns that at once, and not when that is over.
+#[test]
+fn a_file_that_is_being_stored_is_not_taken_over() {
+    Scene::play(None, async |scene: Scene| {
+        let other = async {
+            let session = scene.session().await;
+            slow::set(Duration::from_secs(2));
+            scene.has_all_of(3_000_000).await;
+            ask(&session, put("a")).await.0
+        };
+        let sending = transfer(scene.stream(3_000_000), |_| (), pending());
+        let (report, answer) = tokio::join!(sending, other);
+        assert!(is_busy(&answer), "{answer:?}");
+        assert!(report.result.is_ok(), "{:?}", report.result);
+    });
+}
+
+#[test]
+fn nothing_of_a_pack_is_written_after_its_client_has_left() {
+    Scene::play(None, async |scene: Scene| {
+        let disk = Disk::new(Order::Journal, &scene.scratch.path().join("stored"));
+        let session = scene.session().await;
+        calls::replace(Some(World::new(disk, Random::new(0))));
+        let (id, path, bytes) = ([9; 16], Vec::new(), 1000);
+        let tree = ask(&session, Message::Tree { id, path, bytes }).await;
+        let Message::Accepted { transfer, .. } = tree.0 else {
+            panic!("{:?}", tree.0)
+        };
+        let mut pack = BytesMut::new();
+        for n in 0..1000 {
+            let entry = PackEntry {
+                path: n.to_string().into_bytes(),
+                metadata: Metadata::plain(Kind::File),
+                content: Bytes::from_static(b"x"),
+            };
+            entry.encode(&mut pack);
+        }
+        let pack = PackReader::seal(pack);
+        let (offset, length) = (0, pack.len() as u32);
+        let header = ChunkHeader {
+            transfer,
+            offset,
+            length,
+        };
+        // It waits for the disk while the client leaves.
+        slow::set(Duration::from_secs(600));
+        let account = Account::default();
+        let sent = send_stream(&session.connection, header, pack, 0, None, &account);
+        sent.await.expect("sent");
+        sleep(Duration::from_secs(1)).await;
+        session.connection.close(VarInt::from_u32(close::DONE), b"");
+        let calls = || calls::with(|world| world.calls).expect("it is there");
+        let before = calls();
+        sleep(Duration::from_secs(1200)).await;
+        let more = calls() - before;
+        calls::replace(None);
+        assert!(more < 100, "{more} calls");
+    });
+}
+
+/// Although the connection is alive.
+#[test]
+fn a_client_without_requests_is_disconnected() {
+    Scene::play(None, async |scene: Scene| {
+        let session = scene.session().await;
+        let began = Instant::now();
+        let reason = session.connection.closed().await;
+        assert!(close::is(&reason, close::IDLE), "{reason}");
+        let took = began.elapsed();
+        assert!((179..185).contains(&took.as_secs()), "{took:?}");
+    });
+}
+
+/// A clock that is set forward ends what has expired within a minute.
+#[test]
+fn a_token_expires_by_the_clock_as_it_is() {
+    let hour = Duration::from_secs(3600);
+    let expires = |user: &mut User| user.tokens[0].expires = Some(SystemTime::now() + hour);
+    Scene::play_for(expires, async |scene: Scene| {
+        let session = scene.session().await;
+        system::pass(2 * hour);
+        let began = Instant::now();
+        let reason = session.connection.closed().await;
+        assert!(close::is(&reason, close::TOKEN), "{reason}");
+        let took = began.elapsed();
+        assert!(took <= Duration::from_secs(61), "{took:?}");
+    });
+}
+
+#[test]
+fn a_probe_waits_for_its_turn_as_a_transfer_does() {
+    let one_place = |options: &mut ServeOptions| options.limits.connections = 1;
+    Scene::play_at(one_place, async |scene: Scene| {
+        let (first, second) = (scene.session().await, scene.session().await);
+        let sending = ask(&first, put("a")).await;
+        assert!(
+            matches!(sending.0, Message::Accepted { .. }),
+            "{:?}",
+            sending.0
+        );
+        let waits = ask(&second, probe()).await;
+        assert!(
+            matches!(waits.0, Message::Queued { position: 1 }),
+            "{:?}",
+            waits.0
+        );
+    });
+}
+
+#[test]
+fn so_many_pipes_are_open_at_once() {
+    Scene::play(None, async |scene: Scene| {
+        let mut sessions = Vec::new();
+        let mut all = Vec::new();
+        for _ in 0..5 {
+            let session = scene.session().await;
+            all.extend(join_all((0..52).map(|_| ask(&session, probe()))).await);
+            sessions.push(session);
+        }
+        let busy = all.iter().filter(|answered| is_busy(&answered.0)).count();
+        assert_eq!((all.len(), busy), (260, 4));
+        // Those of a client that has left are free.
+        sessions[0]
+            .connection
+            .close(VarInt::from_u32(close::DONE), b"");
+        sleep(Duration::from_secs(1)).await;
+        let next = ask(&sessions[4], probe()).await;
+        assert!(matches!(next.0, Message::Accepted { .. }), "{:?}", next.0);
+    });
+}
+
+#[test]
+fn many_wrong_tokens_slow_their_address_down() {
+    Scene::play(None, async |scene: Scene| {
+        let wrong = || ClientOptions {
+            token: Token::random().expect("randomness"),
+            ..scene.client(None)
+        };
+        for _ in 0..100 {
+            let session = open(wrong()).await.expect("connected");
+            session.welcomed().await.expect_err("the token is wrong");
+        }
+        let ignored = || scene.server.counts().ignored;
+        assert_eq!(ignored(), 0);
+        let began = Instant::now();
+        let connected = join_all((0..4).map(|_| open(wrong()))).await;
+        assert!(ignored() > 0 && began.elapsed() > Duration::from_millis(500));
+        assert!(connected.iter().all(Result::is_ok), "they are not shut out");
+        // Nor is a client with a token slowed down, behind the same address.
+        let (before, began) = (ignored(), Instant::now());
+        scene.session().await;
+        assert!(ignored() == before && began.elapsed() < Duration::from_millis(500));
+    });
+}

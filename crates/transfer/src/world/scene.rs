@@ -1,0 +1,168 @@
+//! One client and its server in virtual time, as the scenes need them.
+
+use super::client::to_server;
+use super::life::{PORT, SERVER};
+use super::network::{self, HOST};
+use super::pair::{self, CLIENT, link};
+use crate::client::{ClientOptions, ClientSession, Retry, SendOptions, SendSource};
+use crate::connection::parameters;
+use crate::credentials::identity::Identity;
+use crate::error::Error;
+use crate::scratch_directory::{ScratchDirectory, file_names};
+use crate::server::users::{Rights, User, Users};
+use crate::server::{ServeOptions, Server};
+use std::future::pending;
+use std::io::Cursor;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_net::{LinkSpec, LossSpec};
+use whimbrel_quic::Factory;
+use whimbrel_units::{Duration as Span, Probability};
+
+/// A server that replaces files, and a client with a link of 10 Mbit/s to it.
+pub(super) struct Scene {
+    pub scratch: ScratchDirectory,
+    pub identity: Identity,
+    pub server: Arc<Server>,
+}
+
+impl Scene {
+    /// Plays a scene in a thread and a runtime of its own. The client has a quota or none.
+    pub fn play(quota: Option<u64>, scene: impl AsyncFnOnce(Self) + Send) {
+        Self::play_for(|user| user.quota = quota, scene);
+    }
+
+    /// Plays a scene with a link that loses this part of its packets.
+    pub fn play_with_loss(loss: f64, scene: impl AsyncFnOnce(Self) + Send) {
+        let link = LinkSpec {
+            loss: LossSpec {
+                random: Probability::new(loss).expect("a probability"),
+                ..LossSpec::default()
+            },
+            ..usual()
+        };
+        Self::play_over(link, scene);
+    }
+
+    /// Plays a scene with this link.
+    pub fn play_over(link: LinkSpec, scene: impl AsyncFnOnce(Self) + Send) {
+        Self::play_with(link, |_, _| (), scene);
+    }
+
+    /// Plays a scene with the usual link and other options of the server.
+    pub fn play_at(
+        change: impl FnOnce(&mut ServeOptions) + Send,
+        scene: impl AsyncFnOnce(Self) + Send,
+    ) {
+        Self::play_with(usual(), |options, _| change(options), scene);
+    }
+
+    /// Plays a scene with the usual link and another user.
+    pub fn play_for(change: impl FnOnce(&mut User) + Send, scene: impl AsyncFnOnce(Self) + Send) {
+        Self::play_with(usual(), |_, user| change(user), scene);
+    }
+
+    fn play_with(
+        link: LinkSpec,
+        change: impl FnOnce(&mut ServeOptions, &mut User) + Send,
+        scene: impl AsyncFnOnce(Self) + Send,
+    ) {
+        pair::play_over(link, async || {
+            let scratch = ScratchDirectory::in_memory();
+            let identity = Identity::load_or_create(&scratch.path().join("identity"));
+            let identity = identity.expect("an identity");
+            let listen = SocketAddr::new(network::address_of(SERVER), PORT);
+            let rights = Rights {
+                read: true,
+                write: true,
+                remove: false,
+            };
+            let mut user = User::owner(identity.token(), rights, Priority::HIGHEST);
+            let mut options = ServeOptions {
+                overwrite: true,
+                tcp: false,
+                resume_rate: true,
+                ..ServeOptions::new(scratch.subdirectory("stored"), listen)
+            };
+            change(&mut options, &mut user);
+            options.users = Some(Users::new([user]));
+            let bind = || Server::bind(options, &identity);
+            let server = Arc::new(HOST.sync_scope(SERVER, bind).expect("a server"));
+            let running = Arc::clone(&server);
+            let serving = async move { running.run(|_| (), pending()).await };
+            let serving = tokio::spawn(HOST.scope(SERVER, serving));
+            let this = Self {
+                scratch,
+                identity,
+                server,
+            };
+            HOST.scope(CLIENT, scene(this)).await;
+            serving.abort();
+        });
+    }
+
+    /// How the client reaches the server; it tries again for so long after each failure.
+    pub fn client(&self, retry: Option<Span>) -> ClientOptions {
+        let token = self.identity.token().clone();
+        ClientOptions {
+            idle: Span::from_secs(5),
+            retry: retry.map(|limit| Retry {
+                limit: Some(limit),
+                from_start: true,
+            }),
+            ..to_server(token, self.identity.fingerprint())
+        }
+    }
+
+    /// The client sends a file.
+    pub fn send(&self, file: &Path, retry: Option<Span>) -> SendOptions {
+        SendOptions::new(self.client(retry), SendSource::File(file.to_owned()))
+    }
+
+    /// The client sends a stream of this size from its standard input, as `a`.
+    pub fn stream(&self, size: usize) -> SendOptions {
+        let content = std::fs::read(self.scratch.file("content", size)).expect("there");
+        let source = SendSource::stream(Cursor::new(content));
+        let name = Some("a".to_owned());
+        SendOptions {
+            name,
+            ..SendOptions::new(self.client(Some(Span::from_secs(80))), source)
+        }
+    }
+
+    /// Waits until the server has written all of a stream of this size.
+    pub async fn has_all_of(&self, size: u64) {
+        let stored = self.scratch.path().join("stored");
+        let length = |name| stored.join(name).metadata().map_or(0, |found| found.len());
+        while !file_names(&stored)
+            .into_iter()
+            .any(|name| length(name) >= size)
+        {
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+
+    /// A connection of a client that the test plays. The server has accepted its token.
+    pub async fn session(&self) -> ClientSession {
+        let session = open(self.client(None)).await.expect("connected");
+        session.welcomed().await.expect("the token is right");
+        session
+    }
+}
+
+/// Connects as a client that the test plays, and shows the token.
+pub(super) async fn open(options: ClientOptions) -> Result<ClientSession, Error> {
+    let parameters = parameters::piping_client(Span::from_secs(60));
+    let factory = || Factory::for_endpoint(options.controller.clone());
+    ClientSession::open(&options, parameters, factory).await
+}
+
+/// The link of most scenes.
+fn usual() -> LinkSpec {
+    link(10_000_000, 20, 200_000)
+}
