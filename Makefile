@@ -11,7 +11,7 @@ VENV := target/venv
 .PHONY: examples site test-unit
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
-.PHONY: soak bench-connections world attacks commands check-dependencies
+.PHONY: soak bench-connections world attacks fuzz commands check-dependencies
 .PHONY: python python-environment test-python test-python-library check-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
@@ -296,6 +296,22 @@ world: | cargo
 	WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
 	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) cargo test --locked \
 	  $(if $(filter busy,$(LIVES)),--release) -p whimbrel-transfer --lib world -- --nocapture
+
+## Looks for inputs on which a decoder of foreign bytes fails, with libFuzzer (needs a C++ compiler).
+## TARGETS are names of crates/fuzz, by default all, each for SECONDS. MERGE=1 adds what reaches new
+## code to crates/fuzz/corpora, which `make test` decodes.
+FUZZ = target/fuzz/$(FUZZ_HOST)/fuzz/fuzz
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# What cargo-fuzz sets, without a sanitizer, which stable Rust does not have.
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares
+SECONDS ?= 60
+fuzz: | cargo
+	@command -v c++ >/dev/null || $(call missing,A C++ compiler,g++)
+	RUSTFLAGS="$(COVERAGE)" cargo build --locked --profile fuzz -p whimbrel-fuzz \
+	  --features engine --bin fuzz --target-dir target/fuzz --target $(FUZZ_HOST)
+	bench/fuzz.py --fuzz $(FUZZ) --seconds $(SECONDS) $(if $(MERGE),--merge) $(TARGETS)
 
 ## The memory of a server under attacks by clients, as docs/limits.md states it.
 attacks: build

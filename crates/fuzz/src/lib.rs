@@ -1,6 +1,7 @@
 //! Every decoder and parser that sees bytes of others, each as a function of bytes.
 //!
-//! `corpora` has inputs, a folder for each; the tests of this crate decode all of them. A decoder may
+//! `corpora` has inputs, a folder for each; the tests of this crate decode all of them. `make fuzz`
+//! runs the decoders under libFuzzer, which looks for inputs that reach new code. A decoder may
 //! refuse any input; it must not panic, wait, or take more memory than its input justifies. Where a
 //! value can be written again, it must come back the same.
 
