@@ -8,11 +8,12 @@ Begins with the inputs in crates/fuzz/corpora and those of earlier runs, which a
 target/fuzz/inputs. Prints a line for each decoder: executions in this run and in all, the inputs
 that are kept, and what failed. An input on which a decoder fails is kept in target/fuzz/failures.
 Fails if a decoder did. With --merge, adds what reaches new code to the corpora, for each decoder at
-most 40 inputs that take 8 KB. With --table, prints the counts of all runs as docs/fuzzing.md has
+most 12 inputs that take 4 KB. With --table, prints the counts of all runs as docs/fuzzing.md has
 them.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -27,7 +28,7 @@ STATE = ROOT / "target/fuzz"
 # Longest input, bytes; seconds and MB that one may take.
 LONGEST, SECONDS, MEMORY = 4096, 10, 2048
 # Inputs that a merge adds to a corpus at most: their number, the longest, and all, bytes.
-MOST, LONGEST_KEPT, ALL_KEPT = 40, 512, 8192
+MOST, LONGEST_KEPT, ALL_KEPT = 12, 512, 4096
 
 
 def folder(*names):
@@ -93,13 +94,13 @@ def merge(program, target):
             sys.exit(messages[-500:])
         there = {path.read_bytes() for path in corpus.iterdir()}
         size = count = 0
-        # Their names are hashes: in this order they are a sample.
-        for path in sorted(pathlib.Path(fewest).iterdir()):
-            content = path.read_bytes()
-            if content in there or count == MOST or size + len(content) > ALL_KEPT:
-                continue
-            (corpus / path.name[:16]).write_bytes(content)
-            size, count = size + len(content), count + 1
+        # The longest reach most.
+        contents = {path.read_bytes() for path in pathlib.Path(fewest).iterdir()} - there
+        for content in sorted(contents, key=lambda content: (-len(content), content)):
+            if count < MOST and size + len(content) <= ALL_KEPT:
+                name = hashlib.sha1(content).hexdigest()[:16]
+                (corpus / name).write_bytes(content)
+                size, count = size + len(content), count + 1
 
 
 def main():

@@ -108,7 +108,7 @@ fn rate_and_capacity_of_a_trace() {
 
 #[test]
 fn the_end_of_time_does_not_overflow() {
-    let mut link = link("1099511627775\n");
+    let mut link = link("604800000\n");
     for _ in 0..20_000_000 {
         if delivered(&mut link, ms(0), 1504) == Time::MAX {
             break;
@@ -139,6 +139,17 @@ fn an_invalid_trace_is_refused_with_its_line() {
     assert!(why("-1\n").starts_with("line 1"));
     assert!(why("1099511627776\n").starts_with("line 1"));
     assert!(Trace::parse("1\r\n2\r\n\r\n").is_ok());
+}
+
+/// A few bytes must not take memory for years of statistics.
+#[test]
+fn a_trace_spans_a_week_at_most() {
+    assert!(Trace::parse("604800000").is_ok());
+    assert!(Trace::parse("0,0.01\n302400,0.01\n").is_ok());
+    for text in ["604800001", "102102101010", "0,0.01\n302401,0.01\n"] {
+        let why = Trace::parse(text).expect_err(text).to_string();
+        assert!(why.contains("more than 604800 s"), "{why}");
+    }
 }
 
 proptest! {

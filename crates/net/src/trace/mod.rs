@@ -28,6 +28,8 @@ pub(crate) const OPPORTUNITY: u32 = 1504;
 /// The maximum number of lines of a trace: an hour at 10 Gbit/s takes 3 billion, a recorded path a
 /// few million.
 const MAX_LINES: usize = 50_000_000;
+/// The maximum length of a trace: its statistics take memory for each tenth of a second.
+const MAX_PERIOD: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A capacity trace.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,13 +83,20 @@ impl Trace {
     ///
     /// # Errors
     /// If a line is not a whole number of milliseconds (or not two numbers, in CSV) or is earlier
-    /// than the line before it (the error names the line), or if the trace is empty or spans no
-    /// time.
+    /// than the line before it (the error names the line), or if the trace is empty, spans no time,
+    /// or spans more than a week.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        match TraceFormat::of(text) {
-            TraceFormat::Csv => csv::parse(text),
-            TraceFormat::Mahimahi => Self::parse_mahimahi(text),
+        let trace = match TraceFormat::of(text) {
+            TraceFormat::Csv => csv::parse(text)?,
+            TraceFormat::Mahimahi => Self::parse_mahimahi(text)?,
+        };
+        if trace.period() > MAX_PERIOD {
+            return Err(TraceError {
+                line: text.lines().count(),
+                why: format!("the trace spans {}, more than {MAX_PERIOD}", trace.period()),
+            });
         }
+        Ok(trace)
     }
 
     /// A trace with these opportunities, nanoseconds in order, which repeats after `period`.
