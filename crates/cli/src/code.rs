@@ -148,7 +148,7 @@ pub fn get(
         }
     };
     note("waiting for the sender; Ctrl-C stops".to_owned());
-    let runtime = crate::remote_files::runtime()?;
+    let runtime = crate::stop::runtime()?;
     match runtime.block_on(fetch(options, note, stop())) {
         Ok(fetched) if as_json => print::json_line(&serde_json::json!({
             "files": fetched.files,

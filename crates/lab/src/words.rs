@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use whimbrel_report::figures::own_name;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{FlowOutcome, jain};
-use whimbrel_study::compare::{TESTED, goodput};
+use whimbrel_study::under_test::{TESTED, goodput};
 use whimbrel_units::Rate;
 
 /// What one run measured.

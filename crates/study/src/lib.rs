@@ -47,6 +47,7 @@
 //! | `throughput` | what a measurement of throughput found |
 //! | [`trace_file`] | traces of one run, packet by packet |
 //! | [`transport`] | the transports that simulated senders behave like |
+//! | [`under_test`] | the flows under test, beside others |
 //! | [`words`] | errors in plain words |
 
 pub mod advice;
@@ -101,6 +102,7 @@ pub mod tcp;
 pub mod throughput;
 pub mod trace_file;
 pub mod transport;
+pub mod under_test;
 pub mod words;
 
 pub use error::{BadInput, Error};

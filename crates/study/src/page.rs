@@ -1,8 +1,8 @@
 //! The results of a scenario as a page.
 
-use crate::compare::{Tested, goodput};
 use crate::runs::{over_time, run_first_seeds};
 use crate::table_rows::others;
+use crate::under_test::{Tested, goodput};
 use crate::{Error, Observer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

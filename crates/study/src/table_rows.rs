@@ -1,7 +1,7 @@
 //! The rows of a table of results, in their order. Neighbours of the flows under test have no rows
 //! of their own.
 
-use crate::compare::{TESTED, Tested};
+use crate::under_test::{TESTED, Tested};
 use whimbrel_report::figures::is_controller;
 use whimbrel_report::{Row, rows, rows_of};
 use whimbrel_sim::sweep::Run;

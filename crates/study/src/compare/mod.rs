@@ -10,13 +10,14 @@ use crate::neighbours::{Neighbours, Repeats, SharedPath, TOLERABLE, beside, firs
 use crate::path::Bottleneck;
 use crate::runs::{first_seeds, run_more};
 use crate::transport::Transport;
+use crate::under_test::{TESTED, Tested, goodput};
 use crate::{Error, Observer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry;
 use whimbrel_report::Interval;
-use whimbrel_report::figures::{is_controller, own_name};
+use whimbrel_report::figures::is_controller;
 use whimbrel_sim::scenario::{
     Axis, Data, Flow, Point, Run as RunSpec, Scenario, ScenarioSpec, Written,
 };
@@ -29,9 +30,6 @@ use whimbrel_units::Duration;
 pub const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp,whimbrel";
 /// The same without AATP, which has neither streams nor messages.
 pub const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl,whimbrel";
-
-/// The name of the flows under test beside neighbours.
-pub const TESTED: &str = "tested";
 
 /// The relative half-width of a confidence interval that needs no further runs.
 const SURE: f64 = 0.02;
@@ -182,14 +180,6 @@ fn sweep<T: Clone + Send + Sync + 'static>(
     spec.sweep.push(axis);
 }
 
-/// Which flows are under test beside neighbours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tested {
-    /// The neighbours' own algorithm, if they have one in common and it is under test, too: what
-    /// they keep is measured against what they deliver beside it.
-    pub reference: Option<String>,
-}
-
 /// What a comparison measures besides its runs.
 #[derive(Debug, Clone)]
 pub struct Comparison {
@@ -315,15 +305,6 @@ impl Comparison {
     fn goodput(&self, run: &Run<'_>) -> f64 {
         goodput(self.tested, run)
     }
-}
-
-/// The goodput of all flows or, if some are `tested`, of those, bit/s.
-pub fn goodput(tested: bool, run: &Run<'_>) -> f64 {
-    let flows = run.outcome.flows.iter();
-    let delivered = flows
-        .filter(|flow| !tested || own_name(flow) == TESTED)
-        .map(|flow| flow.delivered.get() as f64);
-    delivered.sum::<f64>() * 8.0 / run.outcome.duration.as_secs_f64().max(1e-9)
 }
 
 /// The controller of the flows under test: of a comparison it is always swept.

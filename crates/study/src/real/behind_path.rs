@@ -3,8 +3,8 @@
 
 use super::algorithm::{Congestion, Ended, Registered};
 use super::emulated::Topology;
+use super::tcp_ended;
 use super::{path_table, topology_json, topology_tables};
-use crate::tcp::on_path;
 use crate::{BadInput, Error, atomic_file};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -222,7 +222,7 @@ impl Outcome {
             None => path_table(&self.report),
         };
         if let Some(ended) = &self.ended {
-            text += &format!("\n{}", on_path::text(ended, self.report.status));
+            text += &format!("\n{}", tcp_ended::text(ended, self.report.status));
         }
         text
     }
@@ -234,7 +234,7 @@ impl Outcome {
             None => self.report.json(),
         };
         if let Some(ended) = &self.ended {
-            value["tcp"] = on_path::json(ended, self.report.status);
+            value["tcp"] = tcp_ended::json(ended, self.report.status);
         }
         value
     }

@@ -22,6 +22,7 @@
 //! | `path_table` | what a path did, as a table |
 //! | [`race`] | a file under each of several algorithms |
 //! | `quic`, `tcp` | the two ends of a transfer |
+//! | `tcp_ended` | the connections of a path under one of Whimbrel's algorithms, as text and JSON |
 //! | `transfer` | the real half |
 //! | `trust` | when a measurement cannot be trusted |
 //! | [`two_links`] | one file over two links at once |
@@ -41,6 +42,7 @@ mod path_table;
 mod quic;
 pub mod race;
 mod tcp;
+mod tcp_ended;
 pub mod text;
 mod transfer;
 mod trust;

@@ -1,7 +1,6 @@
 //! The connections of Linux TCP that an algorithm controlled: what became of them, as a table with
 //! lines about what qualifies it, as a time line, and as a page.
 
-pub mod on_path;
 mod page;
 mod status;
 mod summary;

@@ -1,8 +1,8 @@
 //! The connections under one of Whimbrel's algorithms: the summary of `whimbrel tcp`, and the
 //! decisions of a loss classifier beside the truth, which only an emulated path knows.
 
-use super::summary::{self, Summary};
-use crate::real::algorithm::Ended;
+use super::algorithm::Ended;
+use crate::tcp::{self, Summary};
 use serde_json::Value;
 use whimbrel_cc::connection::Verdicts;
 use whimbrel_linux::AgentReport;
@@ -17,7 +17,7 @@ pub fn text(ended: &Ended, status: u8) -> String {
         .connections
         .retain(|c| !c.last.state.delivered.is_zero());
     report.total -= (all - report.connections.len()) as u64;
-    let mut text = summary::text(&Summary {
+    let mut text = tcp::text(&Summary {
         controller: &ended.options.controller,
         fallback: &ended.options.fallback,
         silence: ended.options.silence,
