@@ -5,7 +5,8 @@ For each path, `whimbrel serve` runs behind `whimbrel link`, and `whimbrel advis
 real packets. A row has the true and the measured rate, base RTT and random loss, and the algorithm
 that is advised for the measured and for the true path. Bounds: 10 % of the rate, 5 % of the RTT, a
 fifth of the loss (of 0.05 % at least), and the same advice, or one whose score on the true path is
-within 0.06: two standard errors of what neighbours keep.
+within 0.06: two standard errors of what neighbours keep. An algorithm that is not among the first
+on the true path has no score there; then the scores on the measured path count.
 
 The rate of a recorded path is its mean over the time in which the measurement measures the rate.
 The advice for the measurement is for a constant rate, so for a recorded path that varies it may be
@@ -120,6 +121,8 @@ def main():
                 else trace_rate(path["trace"], got["seconds"]))
         rtt, loss = number(path["rtt"]), number(path["loss"])
         scores = {row["algorithm"]: row["score"] for row in true["table"]}
+        if measured["use"] not in scores:
+            scores = {row["algorithm"]: row["score"] for row in measured["table"]}
         given = scores.get(measured["use"], 0) or 0
         best = scores.get(true["use"], 0) or 0
         fits = {
