@@ -166,23 +166,6 @@ fn harm_is_measured_against_the_neighbours_own_kind() {
     assert_eq!(found, 1.0);
 }
 
-/// Without marks nothing limits Jersey's window. Path and buffer hold 125 kB each, so the receiver
-/// offers 2 MB, 1,381 segments, to be sent once in a round trip of 100 ms or more, and once more.
-#[test]
-fn a_window_without_bound_ends_at_the_receivers() {
-    let sent = |text: &str| {
-        let point = point(text);
-        let scenario = point.scenario("jersey", 1).expect("a scenario");
-        let outcome = whimbrel_sim::run(&scenario.points()[0].network(1));
-        outcome.flows[0].packets_sent
-    };
-    let usual = sent(POINT);
-    assert!((20_000..2 * 100 * 1_381).contains(&usual), "{usual}");
-    // A file may say something else.
-    let own = sent(&POINT.replace("[run]", "[run]\nreceive_window = \"20 packets\""));
-    assert!(own <= 100 * 20, "{own}");
-}
-
 #[test]
 fn a_flow_that_fills_the_link_scores_one_and_cubic_less() {
     let point = point(POINT);
