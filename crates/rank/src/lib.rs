@@ -9,7 +9,6 @@
 //! | file | contents |
 //! |---|---|
 //! | `point` | a point, and the reader of its table |
-//! | `receive_window` | the window of its receivers |
 //! | `library` | the matrix, or a folder of points |
 //! | `measure`, `windows` | what one run showed, in a few numbers |
 //! | `score` | the formulas: from numbers to a score |
@@ -23,7 +22,6 @@ mod league;
 mod library;
 mod measure;
 mod point;
-mod receive_window;
 pub mod score;
 mod task;
 mod windows;

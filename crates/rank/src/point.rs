@@ -13,9 +13,7 @@
 //! Everything else in the file is a scenario. The flows under test take the algorithm that is
 //! scored, whatever controller the file names.
 
-use crate::receive_window;
 use std::fmt;
-use whimbrel_sim::TcpSettings;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_sim::scenario::{Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Written};
@@ -267,7 +265,7 @@ impl MatrixPoint {
             flows,
             neighbour,
             text: text.to_owned(),
-            spec: bounded(ScenarioSpec::read(&document)?, only),
+            spec: ScenarioSpec::read(&document)?,
         })
     }
 
@@ -285,7 +283,7 @@ impl MatrixPoint {
         flows: &[&str],
         spec: ScenarioSpec,
     ) -> Result<Self, ScenarioError> {
-        let scenario = Scenario::new(&spec)?;
+        Scenario::new(&spec)?;
         if rtt.value.is_zero() {
             return Err(rtt.fail(ZERO));
         }
@@ -305,10 +303,7 @@ impl MatrixPoint {
             flows: flows.iter().map(|name| (*name).to_owned()).collect(),
             neighbour: neighbour.map(|data| data.controller.value.to_string()),
             text: spec.to_string(),
-            spec: match scenario.points() {
-                [only] => bounded(spec, only),
-                _ => spec,
-            },
+            spec,
         })
     }
 
@@ -361,15 +356,6 @@ impl MatrixPoint {
             .flat_map(|flow| vec![is_one(flow.name); flow.count as usize])
             .collect()
     }
-}
-
-/// The scenario of a point, with a receive window if it has the default.
-fn bounded(mut spec: ScenarioSpec, point: &Point) -> ScenarioSpec {
-    let window = &mut spec.run.settings.tcp.receive_window;
-    if *window == TcpSettings::default().receive_window {
-        *window = receive_window::of(&point.network(1)).unwrap_or(*window);
-    }
-    spec
 }
 
 /// The flows under test, and the controller of the first other one.
