@@ -47,7 +47,10 @@ fn exchanged(mapping: &str, send: &str) -> Option<serde_json::Value> {
     fs::write(&from, vec![7; 300_000]).expect("written");
     fs::create_dir(&inbox).expect("a folder");
     let own = env!("CARGO_BIN_EXE_whimbrel");
-    let until = |condition: String| format!("until {condition}; do sleep 0.1; done");
+    // A minute at most.
+    let until = |condition: String| {
+        format!("for _ in $(seq 600); do {condition} && break; sleep 0.1; done")
+    };
     let ready = until(format!(
         "[ -e '{home}' ] && [ -e '{office}' ] && [ -s '{serving}' ]"
     ));
