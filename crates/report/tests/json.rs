@@ -178,26 +178,7 @@ fn marks_and_early_drops_are_shown_if_there_are_any() {
 }
 
 /// Two AATP flows to one destination node, and a UDP flow.
-const SHARED_NODE: &str = r#"
-[link.L]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "1 bdp"
-[[flow]]
-controller = "enhanced-aatp"
-priority = 1
-route = ["L"]
-[[flow]]
-controller = "enhanced-aatp"
-priority = 3
-route = ["L"]
-[[flow]]
-kind = "udp"
-rate = "1 Mbit/s"
-route = ["L"]
-[run]
-duration = "10 s"
-"#;
+const SHARED_NODE: &str = include_str!("shared_node.toml");
 
 #[test]
 fn json_has_aatp_flows_and_their_node() {

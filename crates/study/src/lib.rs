@@ -98,6 +98,8 @@ pub mod table_file;
 pub mod table_rows;
 #[cfg(feature = "real")]
 pub mod tcp;
+#[cfg(test)]
+mod testing;
 #[cfg(feature = "real")]
 pub mod throughput;
 pub mod trace_file;

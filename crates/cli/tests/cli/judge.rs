@@ -3,27 +3,7 @@
 use super::support::*;
 
 /// CERL and other flows, on four paths.
-const GRID: &str = r#"
-[link.L]
-rate = "5 Mbit/s"
-delay = "20 ms"
-[[flow]]
-name = "mine"
-controller = "cerl"
-route = ["L"]
-[[flow]]
-name = "others"
-controller = "newreno"
-route = ["L"]
-start = "0 s .. 1 s"
-[run]
-duration = "10 s"
-seeds = 3
-[sweep]
-"link.L.loss" = ["0 %", "2 %"]
-"link.L.queue" = ["1 bdp", "4 bdp"]
-"flow.others.count" = [0, 2]
-"#;
+const GRID: &str = include_str!("../../../study/src/testing/grid.toml");
 
 #[test]
 fn a_grid_is_judged_as_json_text_and_picture() {

@@ -8,13 +8,9 @@ use std::process::Output;
 /// A folder with two short points.
 fn points() -> tempfile::TempDir {
     let folder = folder();
-    let point = |class: &str, loss: &str| {
-        format!(
-            "[point]\nclass = \"{class}\"\nclaim = \"A full link.\"\nflows = [\"t\"]\n\
-             score = \"fill\"\nrtt = \"40 ms\"\nlost = \"{loss}\"\n[link.L]\nrate = \"5 Mbit/s\"\n\
-             delay = \"20 ms\"\nqueue = \"1 bdp\"\nloss = \"{loss}\"\n[[flow]]\nname = \"t\"\n\
-             route = [\"L\"]\n[run]\nduration = \"5 s\"\n"
-        )
+    let point = |class, loss| {
+        let text = include_str!("../../../study/src/testing/point.toml");
+        text.replace("CLASS", class).replace("LOSS", loss)
     };
     fs::write(folder.path().join("x1.toml"), point("A", "1 %")).expect("written");
     fs::write(folder.path().join("x2.toml"), point("C", "0 %")).expect("written");

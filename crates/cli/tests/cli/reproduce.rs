@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// CERL and NewReno under random loss.
-const EXPERIMENT: &str = r#"
+const EXPERIMENT: &str = concat!(
+    r#"
 [experiment]
 paper = "A paper"
 place = "Fig 1"
@@ -21,19 +22,9 @@ label = "{over}"
 where = { "flow.controller" = "cerl" }
 over = { "flow.controller" = "newreno" }
 above = 50
-[link.L]
-rate = "10 Mbit/s"
-delay = "50 ms"
-queue = "1 bdp"
-loss = "2 %"
-[[flow]]
-route = ["L"]
-[run]
-duration = "20 s"
-seeds = 3
-[sweep]
-"flow.controller" = ["newreno", "cerl"]
-"#;
+"#,
+    include_str!("../../../study/src/testing/lossy.toml")
+);
 
 /// A folder with experiments, and a folder with stored results.
 struct Folders(TempDir);

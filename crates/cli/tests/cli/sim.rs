@@ -47,26 +47,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 /// Two AATP flows to one destination node, and a UDP flow.
-const SHARED_NODE: &str = r#"
-[link.L]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "1 bdp"
-[[flow]]
-controller = "enhanced-aatp"
-priority = 1
-route = ["L"]
-[[flow]]
-controller = "enhanced-aatp"
-priority = 3
-route = ["L"]
-[[flow]]
-kind = "udp"
-rate = "1 Mbit/s"
-route = ["L"]
-[run]
-duration = "10 s"
-"#;
+const SHARED_NODE: &str = include_str!("../../../report/tests/shared_node.toml");
 
 #[test]
 fn a_picture_shows_the_shares_of_a_node() {

@@ -2,32 +2,13 @@
 
 use super::*;
 use crate::Unobserved;
+use crate::testing::{list, number};
 use serde_json::Value;
 use std::path::Path;
 use whimbrel_sim::scenario::Scenario;
 
 /// CERL and other flows, on four paths.
-const GRID: &str = r#"
-[link.L]
-rate = "5 Mbit/s"
-delay = "20 ms"
-[[flow]]
-name = "mine"
-controller = "cerl"
-route = ["L"]
-[[flow]]
-name = "others"
-controller = "newreno"
-route = ["L"]
-start = "0 s .. 1 s"
-[run]
-duration = "10 s"
-seeds = 3
-[sweep]
-"link.L.loss" = ["0 %", "2 %"]
-"link.L.queue" = ["1 bdp", "4 bdp"]
-"flow.others.count" = [0, 2]
-"#;
+const GRID: &str = include_str!("../testing/grid.toml");
 
 /// What is judged of this grid, with settings such as `run.seeds=1`.
 fn judged(settings: &[&str], controllers: &[&str], threads: usize) -> Vec<Judged> {
@@ -58,15 +39,6 @@ fn runs() -> Vec<Value> {
     whimbrel_report::json(&runs, &mut bytes).expect("written");
     let all: Value = serde_json::from_slice(&bytes).expect("JSON");
     list(&all["runs"]).to_vec()
-}
-
-fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("no number {path} in {value}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().expect("a list")
 }
 
 fn assert_contains(text: &str, words: &[&str]) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::Unobserved;
 use crate::cache::RANKED;
 use crate::table_file;
-use serde_json::Value;
+use crate::testing::{Notes, list, number};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -12,13 +12,9 @@ use tempfile::TempDir;
 /// A folder with two short points.
 fn points() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let point = |class: &str, loss: &str| {
-        format!(
-            "[point]\nclass = \"{class}\"\nclaim = \"A full link.\"\nflows = [\"t\"]\n\
-             score = \"fill\"\nrtt = \"40 ms\"\nlost = \"{loss}\"\n[link.L]\nrate = \"5 Mbit/s\"\n\
-             delay = \"20 ms\"\nqueue = \"1 bdp\"\nloss = \"{loss}\"\n[[flow]]\nname = \"t\"\n\
-             route = [\"L\"]\n[run]\nduration = \"5 s\"\n"
-        )
+    let point = |class, loss| {
+        let text = include_str!("../testing/point.toml");
+        text.replace("CLASS", class).replace("LOSS", loss)
     };
     fs::write(folder.path().join("x1.toml"), point("A", "1 %")).expect("written");
     fs::write(folder.path().join("x2.toml"), point("C", "0 %")).expect("written");
@@ -48,15 +44,6 @@ fn save(ranking: &Ranking, file: &str) {
     for (save, file) in table_file::open(&wanted).expect("opened") {
         ranking.save(save, file, Vec::new()).expect("saved");
     }
-}
-
-fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("no number {path} in {value}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().expect("a list")
 }
 
 #[test]
@@ -125,16 +112,6 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
             .any(|note| note.contains("these points have changed")),
         "{notes:?}"
     );
-}
-
-/// Keeps notes.
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Observer for Notes {
-    fn note(&self, text: &str) {
-        self.0.lock().expect("no panic").push(text.to_owned());
-    }
 }
 
 #[test]

@@ -32,20 +32,7 @@ measure = "rtt mean"
 paper = 1000
 "#;
 
-const SCENARIO: &str = r#"
-[link.L]
-rate = "10 Mbit/s"
-delay = "50 ms"
-queue = "1 bdp"
-loss = "2 %"
-[[flow]]
-route = ["L"]
-[run]
-duration = "20 s"
-seeds = 3
-[sweep]
-"flow.controller" = ["newreno", "cerl"]
-"#;
+const SCENARIO: &str = include_str!("../../testing/lossy.toml");
 
 /// A folder with experiments, and a folder with stored results.
 struct Folders(TempDir);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::presets;
-use std::sync::Mutex;
+use crate::testing::Notes;
 
 #[test]
 fn an_experiment_has_a_verdict_in_text_and_json() {
@@ -196,16 +196,6 @@ fn results_do_not_depend_on_the_number_of_threads() {
         timeless(&folders.results(&request))
     };
     assert_eq!(on(1), on(2));
-}
-
-/// Keeps notes.
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Observer for Notes {
-    fn note(&self, text: &str) {
-        self.0.lock().expect("no panic").push(text.to_owned());
-    }
 }
 
 #[test]
