@@ -46,9 +46,6 @@ class Loopback:
 
     host, near, far = "127.0.0.1", (), ()
 
-    def __init__(self, _):
-        pass
-
     def close(self):
         """Nothing was made."""
 
@@ -58,7 +55,7 @@ class Veth:
 
     host = FAR
 
-    def __init__(self, _, rate=None):
+    def __init__(self, rate=None):
         self.names = [f"whimbrel-bench-{end}-{os.getpid()}" for end in ("near", "far")]
         self.near, self.far = (("ip", "netns", "exec", name) for name in self.names)
         near, far = self.names
@@ -109,9 +106,9 @@ class Emulated:
 
 
 PATHS = {
-    "loopback": Loopback,
-    "veth": Veth,
-    "1gbit": lambda whimbrel: Veth(whimbrel, "1gbit"),
+    "loopback": lambda _: Loopback(),
+    "veth": lambda _: Veth(),
+    "1gbit": lambda _: Veth("1gbit"),
     "1gbit-1ms": lambda whimbrel: Emulated(whimbrel, "1 Gbit/s"),
     "10gbit-1ms": lambda whimbrel: Emulated(whimbrel, "10 Gbit/s"),
 }

@@ -4,6 +4,7 @@ use crate::failure::{BadInput, exit_code};
 use crate::print;
 use crate::send::show::{Show, ShowArgs};
 use crate::send::tree;
+use crate::stop::{ctrl_c, runtime};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,13 +58,6 @@ pub fn stranger() -> Result<ClientOptions, Error> {
     ))
 }
 
-/// The user pressed Ctrl-C.
-async fn stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
-}
-
 fn failed(error: &Error) -> ExitCode {
     writeln!(io::stderr(), "error: {error}").ok();
     ExitCode::from(exit_code(error))
@@ -104,7 +98,7 @@ pub fn send(
         options,
         on_code,
         |update| show.update(update),
-        stop(),
+        ctrl_c(),
     ));
     show.end();
     match report {
@@ -148,8 +142,8 @@ pub fn get(
         }
     };
     note("waiting for the sender; Ctrl-C stops".to_owned());
-    let runtime = crate::stop::runtime()?;
-    match runtime.block_on(fetch(options, note, stop())) {
+    let runtime = runtime()?;
+    match runtime.block_on(fetch(options, note, ctrl_c())) {
         Ok(fetched) if as_json => print::json_line(&serde_json::json!({
             "files": fetched.files,
             "bytes": fetched.bytes.get(),

@@ -1,7 +1,7 @@
 //! Which algorithm to use on a path, measured by simulation.
 
 use crate::neighbours::{Beside, Neighbours, Repeats, SharedPath, TOLERABLE, beside, league, runs};
-use crate::path::Bottleneck;
+use crate::path::{Bottleneck, Recorded};
 use crate::prediction::Transfer;
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;
@@ -289,6 +289,10 @@ impl<'a> Advisor<'a> {
         let path = &self.request.path;
         let controller = Written::parse("controller", name)?.value;
         let part = Bytes::new(size.get().clamp(1, LARGEST));
+        let recorded = Recorded {
+            forward: self.link.forward.rate.clone(),
+            back: self.link.reverse.rate.clone(),
+        };
         let transfer = Transfer {
             rate: path.rate.first().map_or(Rate::ZERO, |rate| rate.value),
             rtt: self.rtt.value,
@@ -298,7 +302,7 @@ impl<'a> Advisor<'a> {
                 .map_or(Queue::Bdp(1.0), |queue| queue.value),
             loss: path.loss.first().map(|loss| loss.value).unwrap_or_default(),
             outages: &[],
-            recorded: &path.recorded()?,
+            recorded: &recorded,
             controller: &controller,
             tcp: false,
         };
