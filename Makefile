@@ -297,7 +297,7 @@ world: | cargo
 	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) cargo test --locked \
 	  $(if $(filter busy,$(LIVES)),--release) -p whimbrel-transfer --lib world -- --nocapture
 
-## Looks for inputs on which a decoder of foreign bytes fails, with libFuzzer (needs a C++ compiler).
+## Looks for inputs on which a decoder of foreign bytes fails (libFuzzer; needs a C++ compiler).
 ## TARGETS are names of crates/fuzz, by default all, each for SECONDS. MERGE=1 adds what reaches new
 ## code to crates/fuzz/corpora, which `make test` decodes.
 FUZZ = target/fuzz/$(FUZZ_HOST)/fuzz/fuzz

@@ -29,14 +29,14 @@ pub trait Ask {
     /// Why it is not known.
     type Error: From<BadInput> + From<Error>;
 
-    /// The fingerprint of a server that is not known yet, if the user trusts it; `None` if there is
-    /// nobody to ask: the connection then fails with the fingerprint in its error.
+    /// The fingerprint of a server that is not known yet, if the user trusts it. `None` if nobody
+    /// can be asked; the connection then fails, and its error names the fingerprint.
     ///
     /// # Errors
     /// If the server does not answer, or the user does not trust it.
     fn confirm(&self, server: &ServerAddress) -> Result<Option<Fingerprint>, Self::Error>;
 
-    /// The token of a server; `None` if there is nobody to ask.
+    /// The token of a server; `None` if nobody can be asked.
     ///
     /// # Errors
     /// If what the user writes is no token.
@@ -70,7 +70,7 @@ enum Source {
 
 impl Given {
     /// Finds the fingerprint and the token. The user confirms the fingerprint of an unknown server
-    /// before being asked for a token: no secret is asked for before it is clear who gets it.
+    /// before the token is asked for, and so knows who receives it.
     ///
     /// # Errors
     /// If no token is known, or the one given is damaged or readable by others; if an unknown

@@ -58,14 +58,14 @@ pub struct PathMeasurement {
     pub rate: Estimate,
     /// The rates below and above which a tenth of the windows was, bit/s.
     pub tenths: (f64, f64),
-    /// Whether the rate varied: by these, or because the longest queue took several times as long as
-    /// its packets take at the mean rate.
+    /// Whether the rate varied: by these, or because the longest queue took several times as long
+    /// as its packets take at the mean rate.
     pub varies: bool,
     /// The base RTT without the time in which the bottleneck sends one packet, seconds.
     pub rtt: Estimate,
     /// Packets lost with a short queue, of those sent.
     pub loss: Estimate,
-    /// The longest queue, in products of rate and base RTT; of a rate that varied its packets count.
+    /// The longest queue, in products of rate and base RTT; if the rate varied, by its packets.
     pub queue_bdp: Estimate,
     /// Whether that was the whole buffer, by the packets lost then.
     pub is_full: bool,
@@ -340,8 +340,8 @@ fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
-/// When a queue is long. Where the rate varies, the same number of packets takes another time, and a
-/// buffer that is full at a high rate holds less time than at a low one; so there a queue is long by
+/// When a queue is long. Where the rate varies, the same packets take a different time, and a
+/// buffer that is full at a high rate holds less time than at a low one. There a queue is long by
 /// its packets or by its time.
 struct Queues<'a> {
     samples: &'a [ProbeSample],
@@ -400,10 +400,10 @@ struct Lost {
 }
 
 impl Lost {
-    /// Those that met a short queue, and those that met a long one. What becomes of a packet is known
-    /// a round trip after it was sent. The RTT that it met is measured about then, and where a queue
-    /// fills within a round trip, not before: so a packet met a long queue if there was one at any
-    /// time since it was sent.
+    /// Those that met a short queue, and those that met a long one. What becomes of a packet is
+    /// known a round trip after it was sent. The RTT that it met is measured about then, and where a
+    /// queue fills within a round trip, not before: so a packet met a long queue if there was one at
+    /// any time since it was sent.
     fn split(samples: &[&ProbeSample], queues: &Queues<'_>) -> (Self, Self) {
         let mut sums = [Self::default(); 2];
         let mut sent = 0;

@@ -48,8 +48,8 @@ pub struct ClientOptions {
     /// The network interfaces that a connection over UDP uses, all at once; none: the one that the
     /// system chooses.
     pub via: Vec<Via>,
-    /// What connections over UDP leave from, for a peer who knows its address; `via` is not used
-    /// then. `None`: a new socket for each.
+    /// The endpoint that connections over UDP use, where the peer expects them from its address;
+    /// `via` is then ignored. `None`: each connection opens a socket of its own.
     pub endpoint: Option<Endpoint>,
     /// Which key exchanges are accepted.
     pub groups: AcceptedGroups,

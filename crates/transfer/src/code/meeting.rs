@@ -18,7 +18,7 @@ use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream, SendStream};
 pub(super) struct Meeting {
     pub send: SendStream,
     pub receive: RecvStream,
-    /// Where the other end's connection to the server comes from, if both ends let it be told.
+    /// The address of the other end as the server sees it, if both ends agree that it is told.
     pub other: Option<SocketAddr>,
     /// What this end's connection to the server leaves from.
     pub endpoint: Endpoint,
@@ -28,7 +28,7 @@ pub(super) struct Meeting {
 
 impl Meeting {
     /// Waits as the sender at the server of `options`. `direct`: the other end may learn this one's
-    /// address. `None` if somebody else with this public word waits there.
+    /// address. Returns `None` if another sender already waits there under this public word.
     pub async fn offer(
         options: &ClientOptions,
         place: u16,

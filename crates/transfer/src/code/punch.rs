@@ -20,9 +20,9 @@ use whimbrel_quic::key_exchange::AcceptedGroups;
 /// So long the receiver sends; the sender has given up before.
 const OPENING: Duration = Duration::from_secs(5);
 
-/// Lets packets from `other` in through the NATs before `endpoint`, by an attempt to connect that
-/// nobody answers: its packets leave at once, after one second and after three. What fails here
-/// leaves the ends to the meeting server.
+/// Opens the way for packets from `other` through the NATs in front of `endpoint`: starts a
+/// handshake that nobody answers, whose packets leave at once, after one second and after three. If
+/// this fails, the meeting server carries the data.
 pub(super) async fn open_way(endpoint: &Endpoint, other: SocketAddr) {
     let Ok((crypto, _)) = tls::client_config(None, AcceptedGroups::default()) else {
         return;

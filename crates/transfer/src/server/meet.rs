@@ -1,7 +1,6 @@
 //! Strangers who meet: a sender waits under the public word of its code, a receiver joins, and what
-//! they send is passed on. If both want it, each is told the address and the port of which the
-//! other's connection comes, as the NATs before it show it. They need no token, so everything is
-//! bounded.
+//! they send is passed on. If both agree, the server tells each of them the address and port that
+//! it sees of the other, behind whatever NATs. They need no token, so everything is bounded.
 
 use super::session::Peer;
 use super::shared::lock;
@@ -189,7 +188,7 @@ impl Peer {
             place: _place,
         } = joined.map_err(|_| Error::Stopped)?;
         connection.set_receive_window(VarInt::from_u32(WINDOW));
-        // Both are told, or none.
+        // Either both are told, or neither.
         let (here, there) = address.zip(other_address).unzip();
         framing::write(&mut other_send, &Message::Met { other: here }).await?;
         framing::write(send, &Message::Met { other: there }).await?;

@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn strangers_do_not_displace_those_with_a_token_who_have_all_places() {
         let (mut strangers, now) = (Strangers::default(), Instant::now());
-        // With few of a network nobody looks whether they have a token.
+        // While few come from a network, their tokens are not looked at.
         let first: Vec<_> = (0..CROWD)
             .map(|_| arrive(&mut strangers, v4(1), now))
             .collect();

@@ -1,7 +1,7 @@
 //! Bounds how much freed memory the allocator keeps, and returns the rest to the system.
 //!
-//! glibc gives threads heaps of their own, up to eight for each processor, and keeps freed memory at
-//! the end of each: twice the largest buffer that was ever freed, up to 64 MiB. The threads of a
+//! glibc gives threads heaps of their own, up to eight for each processor, and keeps freed memory
+//! at the end of each: twice the largest buffer that was ever freed, up to 64 MiB. The threads of a
 //! server come and go, so within an hour it would hold a hundred MB and use seven. With four heaps
 //! and fixed bounds, buffers of whole chunks return to the system at once. Small buffers stay until
 //! the process trims its heaps.
