@@ -101,7 +101,7 @@ class Emulated:
 
     def close(self):
         """Ends the emulator, and with it the namespaces."""
-        self.link.send_signal(signal.SIGINT)
+        self.link.send_signal(signal.SIGTERM)
         self.link.wait()
 
 

@@ -26,7 +26,7 @@
 
 use crate::Monitor;
 use crate::control::Control;
-use crate::feedback::SMALL;
+use crate::feedback::{FAST, SMALL};
 use crate::lane::News;
 use crate::monitor::PathMonitor;
 use crate::siblings::SiblingSlot;
@@ -40,12 +40,15 @@ use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
 use whimbrel_cc::quic_transport::{Packets, PendingAck};
 use whimbrel_cc::{Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Upper bound on the bytes handed to the kernel at once when the algorithm paces. BBR's
 /// send_quantum (draft-ietf-ccwg-bbr-04 section 4.6.3) is the data of one millisecond, at least two
 /// packets and at most this.
 const MAX_QUANTUM: u64 = 64 * 1024;
+
+/// The rate at which a window is paced, in windows per RTT (RFC 9002 section 7.7), as in noq.
+const WINDOW_GAIN: f64 = 1.25;
 
 /// A pacing rate at which nothing waits, bytes per second. A byte takes a nanosecond, so noq's
 /// timer never expires at the instant at which it is set.
@@ -409,7 +412,8 @@ impl Inner {
         }
     }
 
-    /// The pacing rate for noq, bytes per second.
+    /// The pacing rate for noq, bytes per second. `None`: noq paces the window, in batches of two
+    /// milliseconds.
     fn pacing_rate(&self) -> Option<u64> {
         // A receiver's reports take the place of acknowledgments. Its window over the round trip,
         // at which noq would pace them, says nothing about the path back, and on a long one they
@@ -424,7 +428,18 @@ impl Inner {
         if rate.is_none() && self.packets.rtt.min().is_zero() {
             return Some(UNPACED);
         }
-        rate.map(|rate| rate.as_bytes_per_sec().max(1))
+        match rate {
+            Some(rate) => Some(rate.as_bytes_per_sec().max(1)),
+            // On a fast path two milliseconds are more than a buffer holds.
+            None => self.window_rate().filter(|rate| *rate >= FAST),
+        }
+    }
+
+    /// The rate of a window without a pacing rate (RFC 9002 section 7.7), bytes per second.
+    fn window_rate(&self) -> Option<u64> {
+        let srtt = self.packets.rtt.smoothed();
+        let rate = Rate::over(Bytes::new(self.window()), srtt).mul_f64(WINDOW_GAIN);
+        (!srtt.is_zero()).then(|| rate.as_bytes_per_sec())
     }
 
     fn report(&self, count: impl FnOnce(&mut crate::Snapshot)) {

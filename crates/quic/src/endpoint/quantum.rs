@@ -1,25 +1,42 @@
-//! Pauses between batches of packets where an algorithm paces a fast path.
+//! Pauses between batches of packets where a path is fast.
 //!
 //! noq lets each packet leave as soon as the pacing rate permits it. At 1 Gbit/s that is one in
 //! 12 us: each would take a system call at both ends, and a merge by the kernel at neither. Linux
 //! lets TCP send the data of a millisecond, at most 64 KiB, at once (`sk_pacing_shift`), and BBR
-//! calls this its send quantum (draft-ietf-ccwg-bbr-04 section 4.6.3). So after the last packet
-//! that the rate permits, the connection is left alone until a quantum has come together.
+//! calls this its send quantum (draft-ietf-ccwg-bbr-04 section 4.6.3). So when what the rate
+//! permits has left, the connection is left alone until a quantum has come together.
+//!
+//! A thread that wakes up late may catch up, and noq lets it send up to 256 packets at once then.
+//! On a short path that is more than the path and its buffer hold: at 1 Gbit/s and 1 ms a buffer of
+//! one BDP has room for 83. So what comes together is at most [`PART`] of the window, which noq's
+//! pacer does not look at.
 //!
 //! Where a path is slow each packet leaves by itself: a millisecond has few packets, and the times
 //! of arrival of all packets are measured.
 
 use crate::feedback::FAST;
 use noq_proto::congestion::ControllerMetrics;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// What noq's clock and ours may differ by.
-const SLACK: Duration = Duration::from_micros(1);
+/// The window over what may leave at once.
+const PART: u64 = 4;
+/// What may leave at once however small the window is: as much as an initial window (RFC 9002
+/// section 7.7), packets.
+const FEWEST: u64 = 10;
+/// What may leave at once however large it is: so many packets, and the data of this time. noq
+/// permits twice as much, so that its pacer never decides.
+const MOST: u64 = 128;
+const LATEST: Duration = Duration::from_millis(1);
 
-/// The pause of a connection until its next batch.
+/// The pause of a connection until its next batch: a token bucket.
 #[derive(Debug, Default)]
 pub(super) struct Quantum {
     until: Option<Instant>,
+    /// Bytes that may leave.
+    tokens: u64,
+    /// When these were counted; `None` while the path is slow.
+    counted: Option<Instant>,
 }
 
 impl Quantum {
@@ -28,38 +45,68 @@ impl Quantum {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// A deadline of noq, or the end of the pause if that is later.
-    pub fn after(&self, deadline: Instant) -> Instant {
-        self.until.map_or(deadline, |until| until.max(deadline))
+    /// A deadline of noq, or the end of the pause instead.
+    pub fn after(&self, deadline: Option<Instant>) -> Option<Instant> {
+        self.until.or(deadline)
     }
 
-    /// noq was asked for packets at `now`, and made `sent` bytes of them. `next`: its next deadline;
-    /// `packet`: the size of a full packet, bytes. If the deadline is that of the next packet at
-    /// the pacing rate, packets wait until there is a quantum of them. That also holds if noq made
-    /// a few: on a busy host each call takes so long that the rate permits some more.
+    /// The number of packets of `packet` bytes that may leave at `now`, at least one; `None`: as
+    /// many as noq makes.
+    pub fn room(
+        &mut self,
+        now: Instant,
+        metrics: &ControllerMetrics,
+        packet: u64,
+    ) -> Option<NonZeroUsize> {
+        self.until = None;
+        let Some((rate, capacity)) = Self::bucket(metrics, packet) else {
+            self.counted = None;
+            return None;
+        };
+        let passed = self.counted.map(|at| now.saturating_duration_since(at));
+        let earned = passed.map_or(capacity, |passed| bytes_in(rate, passed));
+        // Less than a byte is earned in a time that is counted later.
+        if earned > 0 {
+            self.tokens = self.tokens.saturating_add(earned);
+            self.counted = Some(now);
+        }
+        self.tokens = self.tokens.min(capacity);
+        NonZeroUsize::new((self.tokens / packet) as usize).or(Some(NonZeroUsize::MIN))
+    }
+
+    /// `sent` bytes left at `now`. If the next packet may not, it waits until there is a quantum.
     pub fn after_transmit(
         &mut self,
         now: Instant,
         sent: u64,
-        next: Option<Instant>,
         metrics: &ControllerMetrics,
         packet: u64,
     ) {
-        self.until = None;
-        let (Some(next), Some(rate), Some(quantum)) =
-            (next, metrics.pacing_rate, metrics.send_quantum)
-        else {
+        let Some((rate, capacity)) = Self::bucket(metrics, packet) else {
             return;
         };
-        if rate < FAST || quantum < 2 * packet || sent + packet > quantum {
+        self.tokens = self.tokens.saturating_sub(sent);
+        if self.tokens >= packet {
             return;
         }
-        let time = |bytes: u64| Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / rate);
-        if next <= now + time(packet) + SLACK {
-            // What noq had left is less than a packet, and so is what the pause is too short.
-            self.until = Some(now + time(quantum - packet));
-        }
+        let quantum = metrics.send_quantum.unwrap_or(packet).min(capacity);
+        let missing = quantum.max(packet) - self.tokens;
+        let time = u128::from(missing) * 1_000_000_000 / u128::from(rate);
+        self.until = Some(now + Duration::from_nanos(time as u64));
     }
+
+    /// The rate of a fast path, bytes per second, and what may leave at once, bytes.
+    fn bucket(metrics: &ControllerMetrics, packet: u64) -> Option<(u64, u64)> {
+        let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
+        let capacity = (metrics.congestion_window / PART).min(bytes_in(rate, LATEST));
+        Some((rate, capacity.clamp(FEWEST * packet, MOST * packet)))
+    }
+}
+
+/// What `rate`, bytes per second, sends in a time.
+fn bytes_in(rate: u64, time: Duration) -> u64 {
+    let bytes = u128::from(rate) * time.as_nanos() / 1_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -68,49 +115,73 @@ mod tests {
 
     const PACKET: u64 = 1500;
 
-    fn metrics(rate: u64, quantum: u64) -> ControllerMetrics {
+    fn metrics(rate: u64, quantum: u64, window: u64) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.pacing_rate = Some(rate);
         metrics.send_quantum = Some(quantum);
+        metrics.congestion_window = window;
         metrics
     }
 
-    #[test]
-    fn a_paced_fast_path_waits_for_a_quantum() {
-        let (now, mut quantum) = (Instant::now(), Quantum::default());
-        // A packet takes 12 us.
-        let next = Some(now + Duration::from_micros(10));
-        let paced = metrics(125_000_000, 61_500);
-        quantum.after_transmit(now, 61_500, next, &paced, PACKET);
-        assert!(
-            !quantum.is_waiting(now),
-            "a whole one left, and another may follow"
-        );
-        quantum.after_transmit(now, 6 * PACKET, next, &paced, PACKET);
-        let until = now + Duration::from_micros(480);
-        assert!(quantum.is_waiting(now) && !quantum.is_waiting(until));
-        assert_eq!(quantum.after(now), until);
-        let later = until + SLACK;
-        assert_eq!(quantum.after(later), later);
+    fn room(quantum: &mut Quantum, now: Instant, metrics: &ControllerMetrics) -> Option<usize> {
+        quantum.room(now, metrics, PACKET).map(NonZeroUsize::get)
     }
 
     #[test]
-    fn nothing_else_waits() {
+    fn a_fast_path_waits_for_a_quantum() {
         let (now, mut quantum) = (Instant::now(), Quantum::default());
-        let fast = metrics(125_000_000, 61_500);
-        // The next deadline is no packet's: the application has no data, or the window is full.
-        let timeout = Some(now + Duration::from_millis(20));
-        // An algorithm without a rate is paced by noq, which makes batches.
-        let unpaced = ControllerMetrics::default();
-        let soon = Some(now + Duration::from_micros(5));
-        let cases = [
-            (None, &fast),
-            (timeout, &fast),
-            (soon, &metrics(FAST - 1, 15_000)),
-            (soon, &unpaced),
-        ];
-        for (next, metrics) in cases {
-            quantum.after_transmit(now, 0, next, metrics, PACKET);
+        // A packet takes 12 us, and a quarter of the window is 60 of them.
+        let paced = metrics(125_000_000, 60_000, 240 * PACKET);
+        assert_eq!(room(&mut quantum, now, &paced), Some(60));
+        quantum.after_transmit(now, 59 * PACKET, &paced, PACKET);
+        assert!(!quantum.is_waiting(now), "one more may leave");
+        quantum.after_transmit(now, PACKET, &paced, PACKET);
+        let until = now + Duration::from_micros(480);
+        assert!(quantum.is_waiting(now) && !quantum.is_waiting(until));
+        assert_eq!(quantum.after(Some(now)), Some(until));
+        assert_eq!(room(&mut quantum, until, &paced), Some(40));
+        assert_eq!(quantum.after(Some(now)), Some(now));
+    }
+
+    #[test]
+    fn a_late_thread_catches_up_by_a_part_of_the_window() {
+        let now = Instant::now();
+        for (window, most) in [(20, 10), (160, 40), (240, 60), (100_000, 83)] {
+            let mut quantum = Quantum::default();
+            let paced = metrics(125_000_000, 60_000, window * PACKET);
+            quantum.room(now, &paced, PACKET);
+            quantum.after_transmit(now, 83 * PACKET, &paced, PACKET);
+            let late = now + Duration::from_millis(30);
+            assert_eq!(room(&mut quantum, late, &paced), Some(most), "{window}");
+        }
+    }
+
+    #[test]
+    fn on_average_it_is_the_rate() {
+        let (start, mut quantum) = (Instant::now(), Quantum::default());
+        let paced = metrics(125_000_000, 60_000, 400 * PACKET);
+        let (mut now, mut sent) = (start, 0);
+        while now < start + Duration::from_secs(1) {
+            if let Some(packets) = room(&mut quantum, now, &paced) {
+                let batch = packets as u64 * PACKET;
+                quantum.after_transmit(now, batch, &paced, PACKET);
+                sent += batch;
+            }
+            // Woken up 100 us late each time.
+            now = quantum.after(None).expect("waits") + Duration::from_micros(100);
+        }
+        assert!((124_900_000..125_200_000).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn a_slow_path_does_not_wait() {
+        let (now, mut quantum) = (Instant::now(), Quantum::default());
+        for slow in [
+            metrics(FAST - 1, 15_000, 100 * PACKET),
+            ControllerMetrics::default(),
+        ] {
+            assert_eq!(room(&mut quantum, now, &slow), None);
+            quantum.after_transmit(now, 1_000_000, &slow, PACKET);
             assert!(!quantum.is_waiting(now));
         }
     }

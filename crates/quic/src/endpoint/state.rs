@@ -243,8 +243,7 @@ impl State {
 
     /// The earlier of noq's deadline and the feedback's, and whether the wait must be exact.
     pub fn deadline(&self) -> Option<(Instant, bool)> {
-        let timer = self.proto.poll_timeout();
-        let timer = timer.map(|at| self.quantum.after(at));
+        let timer = self.quantum.after(self.proto.poll_timeout());
         let paths = self.paths.as_ref().and_then(|paths| paths.deadline());
         let timer = timer.into_iter().chain(paths).min().map(|at| (at, false));
         let feedback = self.feedback.deadline().map(|at| (at, true));

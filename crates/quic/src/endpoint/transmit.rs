@@ -106,6 +106,10 @@ impl State {
                 batch = Some(first);
                 continue;
             };
+            if self.quantum.is_waiting(now) {
+                self.permission = Some(permission);
+                return batch;
+            }
             scratch.clear();
             let Some((transmit, link)) = self.poll_transmit(now, NonZeroUsize::MIN, scratch) else {
                 return batch;
@@ -151,6 +155,17 @@ impl State {
         } else {
             max.min(NonZeroUsize::new(MAX_BATCH / self.mtu()).unwrap_or(NonZeroUsize::MIN))
         };
+        let packet = self.mtu() as u64;
+        // One path that is full must not hold up another.
+        let metrics = match &self.paths {
+            Some(_) => None,
+            None => self.proto.congestion_state(PathId::ZERO),
+        }
+        .map(|controller| controller.metrics());
+        let room = metrics
+            .as_ref()
+            .and_then(|m| self.quantum.room(now, m, packet));
+        let max = room.map_or(max, |room| max.min(room));
         let transmit = match &mut self.paths {
             Some(paths) => paths.poll_transmit(now, &mut self.proto, max, buffer),
             None => self
@@ -160,9 +175,9 @@ impl State {
         };
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
         let size = transmit.as_ref().map(|(t, _)| t.size);
-        // One path that is full must not hold up another.
-        if self.paths.is_none() && (size.is_none() || max > NonZeroUsize::MIN) {
-            self.wait_for_quantum(now, size.unwrap_or(0));
+        if let (Some(metrics), Some(size)) = (&metrics, size) {
+            self.quantum
+                .after_transmit(now, size as u64, metrics, packet);
         }
         self.feedback.after_transmit(now, size, queue_empty);
         if let Some(size) = size {
@@ -170,17 +185,6 @@ impl State {
             self.feedback.log_datagram(now, &buffer[begin..]);
         }
         transmit
-    }
-
-    /// noq has no more to send now than these `sent` bytes, or as many as it was asked for.
-    fn wait_for_quantum(&mut self, now: Instant, sent: usize) {
-        let packet = self.mtu() as u64;
-        let next = self.proto.poll_timeout();
-        if let Some(controller) = self.proto.congestion_state(PathId::ZERO) {
-            let metrics = controller.metrics();
-            self.quantum
-                .after_transmit(now, sent as u64, next, &metrics, packet);
-        }
     }
 
     /// Upper bound on the size of this connection's datagrams, bytes.
