@@ -5,14 +5,14 @@
 use crate::error::LinkError;
 use crate::hosts;
 use crate::job::Job;
-use crate::process::{call, child_process};
+use crate::process::{call, child_process, signals};
 use crate::program::Program;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, clone, setns, unshare};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg, sigprocmask};
+use nix::sys::signal::{SigmaskHow, Signal, kill, killpg, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, setpgid};
@@ -78,19 +78,6 @@ impl Message {
             _ => return None,
         })
     }
-}
-
-/// The signals that this process and the emulator read from a queue, so that they do not end them.
-pub(crate) fn signals() -> SigSet {
-    [
-        Signal::SIGCHLD,
-        Signal::SIGINT,
-        Signal::SIGQUIT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-    ]
-    .into_iter()
-    .collect()
 }
 
 /// What to do about a received signal.

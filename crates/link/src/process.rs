@@ -5,7 +5,6 @@
 //! process.
 
 use crate::error::LinkError;
-use crate::init::signals;
 use nix::errno::Errno;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
@@ -115,6 +114,19 @@ pub(crate) fn child_process(work: impl FnOnce() -> u8) -> Result<Pid, Errno> {
             unsafe { libc::_exit(status.into()) }
         }
     }
+}
+
+/// The signals that the first process of a namespace and the emulator read from a queue, so that they do not end them.
+pub(crate) fn signals() -> SigSet {
+    [
+        Signal::SIGCHLD,
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// Gives signals their usual effect and unblocks them, as `exec` does for a program that was

@@ -10,7 +10,7 @@ use crate::job::{Job, Peer};
 use crate::layout::Layout;
 use crate::namespace::{self, Networks};
 use crate::observer::{Observer, Observers};
-use crate::process::{status, threads};
+use crate::process::{signals, status, threads};
 use crate::program::Program;
 use crate::report::{DirectionReport, PathReport};
 use nix::errno::Errno;
@@ -109,11 +109,9 @@ impl Prepared {
         }
         let networks = namespace::make(&layout, options.congestion.as_deref(), options.ecn)?;
         let blocked = Blocked::new()?;
-        let queue = SignalFd::with_flags(
-            &init::signals(),
-            SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
-        )
-        .map_err(LinkError::os("opening a queue of signals"))?;
+        let queue =
+            SignalFd::with_flags(&signals(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+                .map_err(LinkError::os("opening a queue of signals"))?;
         let job = Job {
             layout: &layout,
             networks: networks.all.iter().map(|one| &one.namespace).collect(),
@@ -263,12 +261,8 @@ struct Blocked(SigSet);
 impl Blocked {
     fn new() -> Result<Self, LinkError> {
         let mut before = SigSet::empty();
-        sigprocmask(
-            SigmaskHow::SIG_BLOCK,
-            Some(&init::signals()),
-            Some(&mut before),
-        )
-        .map_err(LinkError::os("blocking signals"))?;
+        sigprocmask(SigmaskHow::SIG_BLOCK, Some(&signals()), Some(&mut before))
+            .map_err(LinkError::os("blocking signals"))?;
         Ok(Self(before))
     }
 }

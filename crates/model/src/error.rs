@@ -1,6 +1,8 @@
 //! The error of a model that has no result.
 
-use crate::path::MAX_WINDOW;
+/// Maximum window `W_C + B` in packets that the chain is solved for. Work and memory grow with its
+/// square.
+pub const MAX_WINDOW: u64 = 2048;
 
 /// Why there is no result. The text is meant for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

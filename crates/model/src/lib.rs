@@ -24,10 +24,10 @@ mod throughput;
 #[cfg(test)]
 mod pipe;
 
-pub use error::ModelError;
+pub use error::{MAX_WINDOW, ModelError};
 pub use formula::Formula;
 pub use mathis::{Acks, Losses, mathis};
 pub use modelled::{MODELLED, Modelled};
-pub use path::{MAX_WINDOW, ModelPath};
+pub use path::ModelPath;
 pub use pftk::{Sender, pftk, pftk_short};
 pub use throughput::{Receiver, Solution, solve};

@@ -9,12 +9,8 @@
 //! The paper assumes that `W_C` is an integer. It is rounded down here: with one packet more the
 //! pipe overflows into the buffer. `R_p*RTT` stays a real number where it measures time.
 
-use crate::error::ModelError;
+use crate::error::{MAX_WINDOW, ModelError};
 use whimbrel_units::{Bytes, Duration, Rate};
-
-/// Maximum window `W_C + B` in packets that the chain is solved for. Work and memory grow with its
-/// square.
-pub const MAX_WINDOW: u64 = 2048;
 
 /// One link with a buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,8 +6,8 @@
 //! drop or mark, both give every packet the same fate to the nanosecond.
 
 use crate::aqm::{CoDel, CodelState, Fifo, Waiting};
+use crate::counters::{Backlog, Counters, Fate};
 use crate::exit::Exit;
-use crate::link::{Backlog, Counters, Fate};
 use crate::service::Server;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
 use whimbrel_units::{Bytes, Duration, Time};

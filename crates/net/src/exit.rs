@@ -1,8 +1,8 @@
 //! The last part of a link: outages, losses, corruption and propagation delay.
 
+use crate::counters::{Counters, Fate};
 use crate::delay::Delaying;
 use crate::impairment::{Impairment, Passage};
-use crate::link::{Counters, Fate};
 use crate::outages::Outages;
 use crate::served::{OnAir, Reception, Served};
 use crate::spec::{DropCause, LinkSpec, ServiceSpec};

@@ -25,8 +25,8 @@
 //! says; Linux drops up to 64 at once to save time. The buffer size of the link is the limit.
 
 use crate::aqm::{CoDel, CodelState, Fifo, FqCodel, Waiting};
+use crate::counters::{Backlog, Counters, Fate};
 use crate::exit::Exit;
-use crate::link::{Backlog, Counters, Fate};
 use crate::service::Server;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
 use std::collections::VecDeque;

@@ -70,7 +70,7 @@ mod timing;
 pub use mode::{HtMode, NoSuchRate};
 pub use spec::{Aggregation, WifiSpec};
 
-use crate::link::{Backlog, Counters, Fate};
+use crate::counters::{Backlog, Counters, Fate};
 #[cfg(doc)]
 use crate::spec::DropCause;
 use crate::spec::LinkSpec;

@@ -1,8 +1,7 @@
 //! The description of a Wi-Fi channel.
 
 use super::mode::{HtMode, NoSuchRate};
-use super::timing::Timing;
-use whimbrel_units::{Bytes, Duration, Probability, Rate};
+use whimbrel_units::{Duration, Probability, Rate};
 
 /// A Wi-Fi channel between two stations with equal parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,17 +71,5 @@ impl WifiSpec {
     /// Rate of the payload of a frame on the air.
     pub fn rate(&self) -> Rate {
         self.mode.rate()
-    }
-
-    /// The throughput of one saturated station with packets of this size, alone on the channel and
-    /// without loss: the packets that fit into an access, divided by the mean time from one access
-    /// to the next.
-    pub fn saturation(&self, packet: Bytes) -> Rate {
-        let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
-        let timing = Timing::new(self);
-        let (load, packets) = timing.full_load(size);
-        let back_off = timing.slot * u64::from(self.cw_min) / 2;
-        let period = timing.aifs + back_off + timing.access(&load);
-        Rate::over(packet.times(packets), period)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::mode::{HtTiming, LegacyMode};
 use super::spec::{Aggregation, WifiSpec};
-use whimbrel_units::Duration;
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// aSlotTime (Table 19-25, 5 GHz): the time until a station notices another's access.
 const SLOT: Duration = Duration::from_micros(9);
@@ -155,6 +155,20 @@ impl Load {
         } else {
             self.aggregate
         }
+    }
+}
+
+impl WifiSpec {
+    /// The throughput of one saturated station with packets of this size, alone on the channel and
+    /// without loss: the packets that fit into an access, divided by the mean time from one access
+    /// to the next.
+    pub fn saturation(&self, packet: Bytes) -> Rate {
+        let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
+        let timing = Timing::new(self);
+        let (load, packets) = timing.full_load(size);
+        let back_off = timing.slot * u64::from(self.cw_min) / 2;
+        let period = timing.aifs + back_off + timing.access(&load);
+        Rate::over(packet.times(packets), period)
     }
 }
 

@@ -29,8 +29,8 @@
 
 use super::mode::{Mode, Standard};
 use super::modulation::Modulation;
-use super::spec::{AckTimeout, WirelessSpec};
-use whimbrel_units::{Duration, Time};
+use super::spec::{AckTimeout, REFERENCE_PACKET, Wireless, WirelessSpec, error};
+use whimbrel_units::{Bytes, Decibels, Duration, Rate, Time};
 
 /// Length of an acknowledgment (9.3.1.4).
 const ACK_BITS: u64 = 14 * 8;
@@ -214,6 +214,31 @@ impl Subframe {
         let full = done.saturating_sub(1) / length;
         let end = (number + full) * frame + from + (done - full * length);
         Time::from_nanos(u64::try_from(end).unwrap_or(u64::MAX))
+    }
+}
+
+impl Wireless {
+    pub(super) fn subframe(&self) -> Option<Subframe> {
+        let spec = self.spec();
+        let dot11 = spec.standard.is_dot11();
+        (!dot11).then(|| Subframe::new(spec, self.mirrored))
+    }
+
+    /// The rate at which a saturated link serves packets of this size, without shadowing. It
+    /// includes packets that are lost after all tries.
+    pub fn saturation(&self, packet: Bytes) -> Rate {
+        let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
+        let (mode, snr) = self.mode(Decibels::default());
+        let error = error(self.spec(), mode, snr, size);
+        let busy = Airtime::new(self.spec(), mode, size).mean(error.get(), self.spec().retries);
+        let share = self.subframe().map_or(1.0, |subframe| subframe.share());
+        let bits = packet.get() as f64 * 8.0;
+        Rate::from_bits_per_sec((bits / busy * share) as u64)
+    }
+
+    /// [`saturation`](Self::saturation) with packets of 1500 bytes.
+    pub fn nominal_rate(&self) -> Rate {
+        self.saturation(Bytes::new(REFERENCE_PACKET.into()))
     }
 }
 

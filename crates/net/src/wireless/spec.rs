@@ -1,14 +1,13 @@
 //! The description of a radio link.
 
-use super::airtime::{Airtime, Subframe};
 use super::budget::{LIGHT, noise, path_loss};
 use super::mode::{Channelization, Mode, Standard, noise_bandwidth};
 use whimbrel_units::{
-    Bytes, Decibels, Distance, Duration, Frequency, ParseError, Power, Probability, Rate,
+    Decibels, Distance, Duration, Frequency, ParseError, Power, Probability, Rate,
 };
 
 /// The packet size for choosing a rate and for the nominal rate.
-const REFERENCE_PACKET: u32 = 1500;
+pub(super) const REFERENCE_PACKET: u32 = 1500;
 
 /// The maximum distance in metres that propagation times count; no signal is received from farther
 /// away.
@@ -129,7 +128,7 @@ fn tenths(tenths: u8) -> Probability {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wireless {
     spec: WirelessSpec,
-    mirrored: bool,
+    pub(super) mirrored: bool,
     seed: u64,
     /// The available modes, the slowest first, and the signal-to-noise ratio from which each is
     /// used.
@@ -189,11 +188,6 @@ impl Wireless {
         self.seed
     }
 
-    pub(super) fn subframe(&self) -> Option<Subframe> {
-        let dot11 = self.spec.standard.is_dot11();
-        (!dot11).then(|| Subframe::new(&self.spec, self.mirrored))
-    }
-
     /// The received power, without shadowing.
     pub fn received(&self) -> Power {
         let spec = &self.spec;
@@ -245,23 +239,6 @@ impl Wireless {
         let tries = self.spec.retries.saturating_add(1);
         let residual = self.frame_error(packet).get().powf(f64::from(tries));
         Probability::new(residual).unwrap_or_default()
-    }
-
-    /// The rate at which a saturated link serves packets of this size, without shadowing. It
-    /// includes packets that are lost after all tries.
-    pub fn saturation(&self, packet: Bytes) -> Rate {
-        let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
-        let (mode, snr) = self.mode(Decibels::default());
-        let error = error(&self.spec, mode, snr, size);
-        let busy = Airtime::new(&self.spec, mode, size).mean(error.get(), self.spec.retries);
-        let share = self.subframe().map_or(1.0, |subframe| subframe.share());
-        let bits = packet.get() as f64 * 8.0;
-        Rate::from_bits_per_sec((bits / busy * share) as u64)
-    }
-
-    /// [`saturation`](Self::saturation) with packets of 1500 bytes.
-    pub fn nominal_rate(&self) -> Rate {
-        self.saturation(Bytes::new(REFERENCE_PACKET.into()))
     }
 }
 

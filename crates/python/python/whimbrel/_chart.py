@@ -1,13 +1,13 @@
 """Figures in a notebook, from the tables that the command's report draws."""
 
-from ._table import _need
+from ._optional import need
 
 #: Columns of flows that have a nicer unit: title and factor.
 NICE = {"_bps": ("Mbit/s", 1e-6), "_bytes": ("MB", 1e-6)}
 
 
 def chart(results, y, x):
-    altair = _need("altair", "chart()")
+    altair = need("altair", "chart()")
     over_time = x == "time"
     frame = (results.table("samples") if over_time else results).to_pandas()
     if over_time:

@@ -1,5 +1,8 @@
 """Tables: Arrow columns that pyarrow, polars, pandas and DuckDB read without copies."""
 
+from ._chart import chart
+from ._optional import need
+
 
 class Table:
     """A table of results.
@@ -37,20 +40,20 @@ class Table:
 
     def to_arrow(self):
         """The same as a ``pyarrow.Table``, without a copy."""
-        return _need("pyarrow", "to_arrow()").table(self)
+        return need("pyarrow", "to_arrow()").table(self)
 
     def to_pandas(self):
         """The same as a ``pandas.DataFrame``, a row for each row."""
-        _need("pandas", "to_pandas()")
-        return _need("pyarrow", "to_pandas()").table(self).to_pandas()
+        need("pandas", "to_pandas()")
+        return need("pyarrow", "to_pandas()").table(self).to_pandas()
 
     def to_polars(self):
         """The same as a ``polars.DataFrame``, without a copy."""
-        return _need("polars", "to_polars()").DataFrame(self)
+        return need("polars", "to_polars()").DataFrame(self)
 
     def to_parquet(self, path):
         """Writes the table as Parquet."""
-        _need("pyarrow.parquet", "to_parquet()").write_table(self.to_arrow(), path)
+        need("pyarrow.parquet", "to_parquet()").write_table(self.to_arrow(), path)
 
     def __getitem__(self, column):
         """The values of a column as a ``pyarrow.ChunkedArray``."""
@@ -101,16 +104,4 @@ class Results(Table):
         Returns:
             altair.Chart
         """
-        from ._chart import chart
-
         return chart(self, y, x)
-
-
-def _need(module, what):
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = module.split(".")[0]
-        raise ImportError(f"{what} needs {package}: pip install {package}") from None

@@ -15,8 +15,8 @@ import time
 import uuid
 
 from . import Scenario, Table, WhimbrelError, _whimbrel
+from ._optional import need
 from ._progress import Bar
-from ._table import _need
 
 #: How often a part is tried whose worker was lost.
 RETRIES = 20
@@ -71,7 +71,7 @@ def start(address=None, workers=None):
     Raises:
         WhimbrelError: if it takes longer than `START` seconds.
     """
-    ray = _need("ray", 'engine="ray"')
+    ray = need("ray", 'engine="ray"')
     if ray.is_initialized():
         return
     address = address or os.environ.get("RAY_ADDRESS")
@@ -142,7 +142,7 @@ def _play_parts(scenario, folder, table, size, missing, done):
     Raises:
         WhimbrelError: as `sweep`.
     """
-    ray = _need("ray", 'engine="ray"')
+    ray = need("ray", 'engine="ray"')
     if not missing:
         return
     text, path, settings = scenario.__getstate__()
@@ -234,7 +234,7 @@ def _play(state, source, table, first, count, folder):
     native = _read(state[0], state[1], tuple(state[2]))
     hidden = file.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
     try:
-        parquet = _need("pyarrow.parquet", 'engine="ray"')
+        parquet = need("pyarrow.parquet", 'engine="ray"')
         tables = native.run([table], first=first, count=count, threads=1)
         parquet.write_table(Table(tables[table]).to_arrow(), hidden)
         os.replace(hidden, file)
@@ -255,7 +255,7 @@ def _file(folder, first):
 
 def read(files):
     """Parts as one `pyarrow.Table`, in the order of the runs."""
-    arrow, parquet = _need("pyarrow", "engine=\"ray\""), _need("pyarrow.parquet", "engine=\"ray\"")
+    arrow, parquet = need("pyarrow", "engine=\"ray\""), need("pyarrow.parquet", "engine=\"ray\"")
     tables = [parquet.read_table(file, partitioning=None) for file in sorted(files)]
     return arrow.concat_tables(table.replace_schema_metadata(None) for table in tables)
 

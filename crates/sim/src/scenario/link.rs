@@ -1,11 +1,11 @@
 //! `[link.NAME]`: both directions of a link.
 
+use super::between::read_between;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
 use super::generated::Generator;
 use super::loss::{self, Loss};
 use super::service::{read_delay, read_rate};
-use super::topology::read_between;
 use super::traces::Traces;
 use super::written::Written;
 use super::{ScenarioError, aqm, cellular, low_orbit, wifi, wireless};

@@ -102,6 +102,7 @@
 //! or a point of the matrix of `whimbrel rank`, is a scenario too.
 
 mod aqm;
+mod between;
 mod capacity;
 mod cellular;
 mod destination;

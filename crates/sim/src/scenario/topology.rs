@@ -13,8 +13,9 @@
 //! A file needs no `[[flow]]`. If it has flows, they only size buffers in `bdp`. Of a sweep, the
 //! first values count.
 
+use super::between::{EXAMPLE, read_between};
 use super::document::Document;
-use super::fields::{Field, Fields};
+use super::fields::Fields;
 use super::flow::Flow;
 use super::route::FlowRoute;
 use super::run;
@@ -24,11 +25,6 @@ use super::{ROOT_KEYS, Scenario, ScenarioError, ScenarioSpec, points, read};
 use std::path::Path;
 use whimbrel_cc::Spec;
 use whimbrel_units::nearest;
-
-/// A value of `between`, for errors.
-const EXAMPLE: &str = "[\"ship\", \"shore\"]";
-/// The longest name of a node, as of a host (RFC 1123 section 2.1).
-const LONGEST_NAME: usize = 63;
 
 /// Named nodes and the links between them.
 #[derive(Debug, Clone)]
@@ -154,29 +150,4 @@ fn apart(nodes: usize, links: &[TopologyLink]) -> Vec<bool> {
         link.between.into_iter().for_each(|end| apart[end] = false);
     }
     apart
-}
-
-/// Reads `between`: the names of two nodes.
-pub(super) fn read_between(field: &Field<'_>) -> Result<[String; 2], ScenarioError> {
-    let (first, second) = field.pair(EXAMPLE)?;
-    let (first, second) = (node(&first)?, node(&second)?);
-    match first == second {
-        true => Err(field.fail(format!(
-            "must name two different nodes, not `{first}` twice"
-        ))),
-        false => Ok([first, second]),
-    }
-}
-
-fn node(field: &Field<'_>) -> Result<String, ScenarioError> {
-    let name = field.text()?;
-    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
-    if begins && name.len() <= LONGEST_NAME && name.chars().all(good) {
-        return Ok(name.to_owned());
-    }
-    Err(field.fail(format!(
-        "`{name}` is not a name of a node: write a lower-case letter, then such letters, digits and \
-         hyphens, at most {LONGEST_NAME} in all"
-    )))
 }

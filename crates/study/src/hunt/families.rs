@@ -1,6 +1,7 @@
 //! The families of paths, with the ranges of their knobs, and how a case becomes a scenario file.
 
-use super::space::{Case, Knob, Scale};
+use super::draft::Draft;
+use super::space::{Case, Family, Knob, Scale};
 use std::fmt::Write;
 
 /// Length of a run on a path that stays as it is, and on one that changes, seconds.
@@ -10,18 +11,6 @@ const CHANGING: f64 = 60.0;
 const BURST: f64 = 8.0;
 /// Words of algorithms that others use.
 const OTHERS: &[&str] = &["cubic", "bbr", "newreno"];
-
-/// A family of paths.
-#[derive(Debug)]
-pub struct Family {
-    /// Its name.
-    pub name: &'static str,
-    /// What its paths are, in a few words.
-    pub summary: &'static str,
-    /// What varies.
-    pub knobs: &'static [Knob],
-    pub(super) draft: fn(&Case) -> Draft,
-}
 
 impl Family {
     /// The family with this name.
@@ -212,51 +201,6 @@ pub static FAMILIES: &[Family] = &[
         draft: short,
     },
 ];
-
-/// A scenario file in parts.
-#[derive(Debug, Default)]
-pub struct Draft {
-    class: &'static str,
-    score: &'static str,
-    /// Milliseconds.
-    rtt: f64,
-    /// Further lines of `[point]`.
-    scored: String,
-    tested: &'static [&'static str],
-    /// Links and flows.
-    body: String,
-    /// Seconds.
-    duration: f64,
-    /// Further lines of `[run]`.
-    run: &'static str,
-}
-
-impl Draft {
-    /// The file.
-    pub fn text(&self, claim: &str) -> String {
-        let Self {
-            class,
-            score,
-            rtt,
-            scored,
-            body,
-            duration,
-            run,
-            ..
-        } = self;
-        let tested: Vec<String> = self
-            .tested
-            .iter()
-            .map(|name| format!("\"{name}\""))
-            .collect();
-        let tested = tested.join(", ");
-        format!(
-            "[point]\nclass = \"{class}\"\nclaim = \"{claim}\"\nflows = [{tested}]\n\
-             score = \"{score}\"\nrtt = \"{rtt} ms\"\n{scored}\n{body}[run]\n\
-             duration = \"{duration} s\"\n{run}"
-        )
-    }
-}
 
 /// One flow under test that should fill its path. `lost` is the part that the path itself loses.
 fn fill(class: &'static str, rtt: f64, queue: f64, lost: f64) -> Draft {

@@ -2,8 +2,9 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `families` | the families of paths, with the ranges of what varies |
-//! | `space` | knobs and cases, and how a case becomes a point that can be ranked |
+//! | `families` | the families, with the ranges of what varies |
+//! | `space` | families, knobs and cases, and how a case becomes a point that can be ranked |
+//! | `draft` | a path as the families write it |
 //! | `optimizer` | which paths are tried next: random ones, then CMA-ES |
 //! | `search` | rounds over all families within a number of evaluations |
 //! | `goal` | how an algorithm does on a path: the ranking's score, or decisions on losses |
@@ -15,6 +16,7 @@
 //! owes a part of it to luck, so what is found is run again with seeds that the search has never
 //! used, and only that result is reported.
 
+mod draft;
 mod explain;
 mod families;
 mod goal;
@@ -29,10 +31,10 @@ mod tests;
 pub mod text;
 
 pub use explain::{lines, sentences};
-pub use families::{FAMILIES, Family};
+pub use families::FAMILIES;
 pub use goal::{Detail, Measured, Runner};
 pub use saved::{check_save, save};
-pub use space::{Case, Knob, Scale};
+pub use space::{Case, Family, Knob, Scale};
 
 use crate::{BadInput, Error, Observer};
 use goal::measure;

@@ -1,6 +1,6 @@
 //! The space of paths: knobs with ranges, and cases, which set them.
 
-use crate::hunt::families::{Draft, Family};
+use super::draft::Draft;
 use std::path::Path;
 use whimbrel_rank::MatrixPoint;
 use whimbrel_sim::scenario::ScenarioError;
@@ -106,6 +106,18 @@ pub fn rounded(x: f64, digits: i32) -> f64 {
         true => (x * 10_f64.powi(power)).round() / 10_f64.powi(power),
         false => (x / 10_f64.powi(-power)).round() * 10_f64.powi(-power),
     }
+}
+
+/// A family of paths.
+#[derive(Debug)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// What its paths are, in a few words.
+    pub summary: &'static str,
+    /// What varies.
+    pub knobs: &'static [Knob],
+    pub(super) draft: fn(&Case) -> Draft,
 }
 
 /// One path: a family, and a value for each of its knobs. `None` leaves a feature out.
