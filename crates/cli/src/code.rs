@@ -2,8 +2,7 @@
 
 use crate::failure::{BadInput, exit_code};
 use crate::print;
-use crate::send::show::{Show, ShowArgs};
-use crate::send::tree;
+use crate::show::{self, Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -106,7 +105,7 @@ pub fn send(
             if let Some(error) = &report.error {
                 writeln!(io::stderr(), "error: {error}").ok();
             }
-            tree::show(&report, false, (as_json, shown))
+            show::tree(&report, false, (as_json, shown))
         }
         Err(error) => Ok(failed(&error)),
     }

@@ -1,13 +1,13 @@
 //! `whimbrel demo`: one real file over one emulated path with several controllers, beside the
 //! simulator's prediction for the same path. The transport is QUIC, or Linux TCP.
 
-use crate::atomic_file;
 use crate::failure::BadInput;
 use crate::{print, real};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::Figure;
+use whimbrel_study::atomic_file;
 use whimbrel_study::path::fraction;
 use whimbrel_study::real::paper::{self, Case};
 use whimbrel_study::real::race::Race;

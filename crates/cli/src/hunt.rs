@@ -1,13 +1,14 @@
 //! `whimbrel hunt`: searches for the path on which an algorithm does worst.
 
 use crate::failure::BadInput;
+use crate::print;
 use crate::svg::svg_file;
-use crate::{atomic_file, print};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use whimbrel_cc::Spec;
+use whimbrel_study::atomic_file;
 use whimbrel_study::hunt::text::{list, text};
 use whimbrel_study::hunt::{
     Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, check_save, hunt, save,

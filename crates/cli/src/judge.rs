@@ -1,7 +1,6 @@
 //! `whimbrel judge`: compares decisions on losses with their true causes, and measures what
 //! mistakes cost.
 
-use crate::atomic_file;
 use crate::compare::choice;
 use crate::failure::BadInput;
 use crate::print;
@@ -13,6 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Setting, Written};
+use whimbrel_study::atomic_file;
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::judge::{BUILT_IN_GRID, Request, controllers, figures, text};
 use whimbrel_watch::Bar;

@@ -38,6 +38,7 @@ mod save;
 mod send;
 mod serve;
 mod shell;
+mod show;
 mod sim;
 mod stop;
 mod svg;
@@ -53,7 +54,6 @@ pub use whimbrel_units as units;
 use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 use whimbrel_cc::registry::{self, Entry};
-use whimbrel_study::atomic_file;
 
 /// Congestion control in simulation and in real transfers.
 ///

@@ -1,6 +1,5 @@
 //! `whimbrel model`: compares formulas for throughput under random loss with the simulator.
 
-use crate::atomic_file;
 use crate::compare::recovery;
 use crate::failure::BadInput;
 use crate::path::flag;
@@ -11,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_sim::Recovery;
 use whimbrel_sim::scenario::Written;
+use whimbrel_study::atomic_file;
 use whimbrel_study::model::{Request, figure, text};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 use whimbrel_watch::Bar;

@@ -1,11 +1,12 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
-use crate::{atomic_file, print};
+use crate::print;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_rank::{Class, Version};
+use whimbrel_study::atomic_file;
 use whimbrel_study::cache::{Cache, Kind, RANKED};
 use whimbrel_study::controllers::Choice;
 use whimbrel_study::provenance;

@@ -6,7 +6,7 @@ use crate::failure::{BadInput, exit_code};
 use crate::over_tcp::TransportArgs;
 use crate::print;
 use crate::rates::bandwidth;
-use crate::send::show::{Show, ShowArgs};
+use crate::show::{Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,13 +1,14 @@
 //! `whimbrel reproduce`: runs the papers' experiments and compares the papers' numbers with the
 //! measured ones.
 
+use crate::print;
 use crate::rank::writable_cache;
-use crate::{atomic_file, print};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+use whimbrel_study::atomic_file;
 use whimbrel_study::cache::{Cache, REPRODUCED};
 use whimbrel_study::provenance;
 use whimbrel_study::reproduce::{self, Plan, Request, list, text};

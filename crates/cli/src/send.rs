@@ -1,6 +1,5 @@
 //! `whimbrel send`: sends a file to a server.
 
-pub mod show;
 pub mod tree;
 
 use crate::code::MeetArgs;
@@ -10,9 +9,9 @@ use crate::over_tcp::TransportArgs;
 use crate::print;
 use crate::priority::priority;
 use crate::rates::bandwidth;
+use crate::show::{Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
 use anyhow::Context;
-use show::{Show, ShowArgs};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -233,7 +232,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     // Fail before the transfer rather than after it.
     let mut trace = match &trace {
         Some(path) => {
-            crate::atomic_file::check(path)?;
+            whimbrel_study::atomic_file::check(path)?;
             let file = fs::File::create(path);
             Some((
                 path,

@@ -6,7 +6,6 @@
 
 mod names;
 
-use crate::atomic_file;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::env::Shells;
@@ -15,6 +14,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use whimbrel_study::atomic_file;
 
 /// The name of the command.
 const NAME: &str = "whimbrel";

@@ -4,7 +4,6 @@
 mod outputs;
 mod status;
 
-use crate::atomic_file;
 use crate::failure::BadInput;
 use outputs::OutputArgs;
 use std::ffi::OsString;
@@ -16,6 +15,7 @@ use whimbrel_cc::Spec;
 use whimbrel_linux::command::Signals;
 use whimbrel_linux::session::{News, Session, SessionError, Subject};
 use whimbrel_linux::{Agent, Datapath, MAX_RULES, Network, Options, Selection, values};
+use whimbrel_study::atomic_file;
 use whimbrel_study::provenance;
 use whimbrel_study::real::algorithm::for_tcp;
 use whimbrel_study::tcp::{ConnectionsPage, Summary, count, text};

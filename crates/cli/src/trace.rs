@@ -1,13 +1,14 @@
 //! `whimbrel trace`: what recorded rates and delays are like. (`--trace` of `sim` and `compare`
 //! writes packets: `packet_trace.rs`.)
 
+use crate::print;
 use crate::svg::svg_file;
-use crate::{atomic_file, print};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_net::TraceStatistics;
 use whimbrel_study::BadInput;
+use whimbrel_study::atomic_file;
 use whimbrel_study::recording::{DELAY_EVERY, Recording, cellular, figure, of_rate, text::text};
 use whimbrel_units::Duration;
 

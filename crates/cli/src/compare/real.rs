@@ -2,12 +2,12 @@
 //! page.
 
 use super::CompareArgs;
-use crate::atomic_file;
 use crate::print;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::registry::CONTROLLERS;
+use whimbrel_study::atomic_file;
 use whimbrel_study::controllers::chosen;
 use whimbrel_study::provenance;
 use whimbrel_study::real::text::{self, COMPARISON, table};

@@ -1,8 +1,8 @@
 //! Flags of the files with the time line of the connections: CSV, qlog, and a page.
 
-use crate::atomic_file;
 use std::path::PathBuf;
 use whimbrel_study::Error;
+use whimbrel_study::atomic_file;
 use whimbrel_study::tcp::{ConnectionsPage, logs, time_line};
 
 /// Files with the time line of the connections.
