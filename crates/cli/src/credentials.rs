@@ -8,10 +8,10 @@ use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
-use whimbrel_study::credentials::{self as known, Ask, Given};
+use whimbrel_study::credentials::{self as known, Ask, Given, NoToken, VARIABLE};
 use whimbrel_study::words;
 use whimbrel_transfer::service::Location;
-use whimbrel_transfer::{ClientOptions, Error, Fingerprint, ServerAddress, Token};
+use whimbrel_transfer::{ClientOptions, Error, Fingerprint, Reason, ServerAddress, Token};
 
 /// Token and fingerprint of a server.
 #[derive(Debug, Clone, clap::Args)]
@@ -65,6 +65,22 @@ impl Ask for Terminal<'_> {
             .context("cannot read the token from the terminal")?;
         let token = text.parse::<Token>().map_err(BadInput::new)?;
         Ok(Some(token))
+    }
+
+    fn without_token(&self, why: NoToken) -> anyhow::Error {
+        if why == NoToken::OfAnotherServer {
+            let text = "this machine's token is for another server: use --token-file";
+            return BadInput::new(text).into();
+        }
+        let mut text = format!(
+            "a token is required: use {VARIABLE}, --token-file FILE or --token TOKEN. The server \
+             shows it on its terminal, and has it in the file `token` of its identity directory \
+             (~/.local/state/whimbrel; of the service, /var/lib/whimbrel/identity)"
+        );
+        if why == NoToken::OfUnknownServer {
+            text += ". The first connection also needs --fingerprint, which the server prints";
+        }
+        BadInput::new(text).into()
     }
 }
 
@@ -159,6 +175,39 @@ impl Credentials {
 
     /// What the user can do about an error.
     pub fn hint(&self, error: &Error) -> Option<String> {
-        self.known.hint(error)
+        let text = match error {
+            Error::UnknownServer { found, .. } => {
+                return Some(format!(
+                    "If they are equal, add\n  --fingerprint {found}\nThe fingerprint is remembered \
+                     after that."
+                ));
+            }
+            Error::FingerprintMismatch { found, .. } => {
+                return Some(format!("If it is right, add --fingerprint {found}"));
+            }
+            Error::NothingRemoved {
+                count: Some(count), ..
+            } => return Some(format!("--max-delete {count} permits it")),
+            Error::KeyExchange { required: true, .. } => {
+                "update the server's program, or leave out --require-pq"
+            }
+            Error::Refused(refusal) => match refusal.reason {
+                Reason::Token if self.known.is_remembered() => {
+                    "the token was remembered; give the new one with --token-file or --token"
+                }
+                Reason::Exists => {
+                    "choose another name, or let the server replace files: serve --overwrite; rm \
+                     needs --recursive for a directory that is not empty"
+                }
+                Reason::TooLarge => "the server's --max-size sets the limit",
+                Reason::Rights => {
+                    "the server's --allow-read, --allow-remove, --allow-connect and --max-probe, or \
+                     its configuration file, give rights"
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(text.to_owned())
     }
 }

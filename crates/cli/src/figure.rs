@@ -1,5 +1,6 @@
 //! `whimbrel figure`: the figures of a page as files for a paper.
 
+use crate::failure::BadInput;
 use crate::print;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,14 @@ impl From<Format> for figure_files::Format {
 /// Lists or saves.
 pub fn run(args: FigureArgs) -> anyhow::Result<ExitCode> {
     let figures = figure_files::read(&args.page)?;
+    if figures.is_empty() {
+        let text = format!(
+            "{}: it has no figures; write a page with --report, e.g. `whimbrel compare --report \
+             page.html`",
+            args.page.display()
+        );
+        return Err(BadInput::new(text).into());
+    }
     let chosen = match args.all {
         true => figures.iter().collect(),
         false => figure_files::named(&figures, &args.names, &args.page)?,

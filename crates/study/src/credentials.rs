@@ -4,7 +4,7 @@
 use crate::BadInput;
 use std::path::{Path, PathBuf};
 use whimbrel_transfer::{
-    ClientOptions, Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Pins, Reason,
+    ClientOptions, Error, Fingerprint, Identity, KnownHosts, KnownPaths, KnownTokens, Pins,
     ServerAddress, Token, default_state_dir,
 };
 
@@ -41,6 +41,20 @@ pub trait Ask {
     /// # Errors
     /// If what the user writes is no token.
     fn token(&self, host: &str) -> Result<Option<Token>, Self::Error>;
+
+    /// The error that tells the user how to give a token.
+    fn without_token(&self, why: NoToken) -> Self::Error;
+}
+
+/// Why there is no token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoToken {
+    /// None was given for this server, whose fingerprint is known.
+    OfKnownServer,
+    /// None was given, and the server's fingerprint is not known either.
+    OfUnknownServer,
+    /// The token of this machine is for another server.
+    OfAnotherServer,
 }
 
 /// What a client shows to a server, and expects of it.
@@ -121,11 +135,11 @@ impl Given {
         let fingerprint = confirmed()?;
         match user.token(&host)? {
             Some(token) => Ok(credentials(token, Source::Given, fingerprint)),
-            None if own.is_some() => {
-                let text = "this machine's token is for another server: use --token-file";
-                Err(BadInput::new(text).into())
-            }
-            None => Err(BadInput::new(no_token(expected.is_some())).into()),
+            None => Err(user.without_token(match own {
+                Some(_) => NoToken::OfAnotherServer,
+                None if expected.is_some() => NoToken::OfKnownServer,
+                None => NoToken::OfUnknownServer,
+            })),
         }
     }
 
@@ -174,50 +188,10 @@ impl Credentials {
         tokens.set(&self.host, &self.token)
     }
 
-    /// What the user can do about an error.
-    pub fn hint(&self, error: &Error) -> Option<String> {
-        let text = match error {
-            Error::UnknownServer { found, .. } => {
-                return Some(format!(
-                    "If they are equal, add\n  --fingerprint {found}\nThe fingerprint is remembered \
-                     after that."
-                ));
-            }
-            Error::FingerprintMismatch { found, .. } => {
-                return Some(format!("If it is right, add --fingerprint {found}"));
-            }
-            Error::Refused(refusal) => match refusal.reason {
-                Reason::Token if self.source == Source::Remembered => {
-                    "the token was remembered; give the new one with --token-file or --token"
-                }
-                Reason::Exists => {
-                    "choose another name, or let the server replace files: serve --overwrite; rm \
-                     needs --recursive for a directory that is not empty"
-                }
-                Reason::TooLarge => "the server's --max-size sets the limit",
-                Reason::Rights => {
-                    "the server's --allow-read, --allow-remove, --allow-connect and --max-probe, or \
-                     its configuration file, give rights"
-                }
-                _ => return None,
-            },
-            _ => return None,
-        };
-        Some(text.to_owned())
+    /// Whether the token is one that was remembered.
+    pub fn is_remembered(&self) -> bool {
+        self.source == Source::Remembered
     }
-}
-
-/// What to do without a token, and all at once if the server is not known either.
-fn no_token(known: bool) -> String {
-    let mut text = format!(
-        "a token is required: use {VARIABLE}, --token-file FILE or --token TOKEN. The server \
-         shows it on its terminal, and has it in the file `token` of its identity directory \
-         (~/.local/state/whimbrel; of the service, /var/lib/whimbrel/identity)"
-    );
-    if !known {
-        text += ". The first connection also needs --fingerprint, which the server prints";
-    }
-    text
 }
 
 /// The identity that a server created on this machine, if any.

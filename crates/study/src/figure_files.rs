@@ -74,19 +74,12 @@ pub fn font_size(text: &str) -> Result<f64, String> {
 /// The figures of a page that a command wrote.
 ///
 /// # Errors
-/// If it cannot be read, or has none.
+/// If it cannot be read.
 pub fn read(page: &Path) -> Result<Vec<Figure>, BadInput> {
     let shown = page.display();
     let text = std::fs::read_to_string(page)
         .map_err(|error| BadInput::new(format!("cannot read {shown}: {error}")))?;
-    let figures = figures_of_page(&text).map_err(|why| BadInput::new(format!("{shown}: {why}")))?;
-    if figures.is_empty() {
-        return Err(BadInput::new(format!(
-            "{shown}: it has no figures; write a page with --report, e.g. `whimbrel compare \
-             --report page.html`"
-        )));
-    }
-    Ok(figures)
+    figures_of_page(&text).map_err(|why| BadInput::new(format!("{shown}: {why}")))
 }
 
 /// The figures of these names.
@@ -176,7 +169,7 @@ fn fonts(family: &str) -> Result<Fonts, BadInput> {
     let families = fonts.families();
     let near = hint(family, families.iter().map(String::as_str));
     Err(BadInput::new(format!(
-        "--font: this machine has no font `{family}`{near}; `fc-list : family` lists all"
+        "this machine has no font `{family}`{near}; `fc-list : family` lists all"
     )))
 }
 

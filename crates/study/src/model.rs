@@ -221,8 +221,8 @@ impl Request {
         let (from, to) = (self.from.get(), self.to.get());
         if from <= 0.0 || to >= 1.0 || from > to {
             return Err(BadInput::new(
-                "packet error probabilities must be between 0 % and 100 %, and --from not above \
-                 --to",
+                "packet error probabilities must be between 0 % and 100 %, and the first one not \
+                 above the last one",
             ));
         }
         let steps = f64::from(self.points.max(2) - 1);

@@ -4,7 +4,7 @@ use whimbrel_transfer::PathSummary;
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// What a user should know about a server that agrees to one path only.
-pub const ONE_PATH: &str = "the server agrees to one path only: the others of --via are not used";
+pub const ONE_PATH: &str = "the server agrees to one path only: the other interfaces are not used";
 
 /// Computes rates from what had been sent at the last call.
 #[derive(Debug, Clone, Default)]

@@ -41,8 +41,7 @@ impl FromStr for TraceFile {
             _ => {
                 return Err(
                     "the extension must be .pcapng (for Wireshark), .sqlog (qlog) or .qlog \
-                            (qlog 0.3, for qvis); the recorded rate of a path is `compare \
-                            --rate-trace FILE`"
+                            (qlog 0.3, for qvis)"
                         .to_owned(),
                 );
             }

@@ -76,8 +76,13 @@ pub enum Error {
         cause: io::Error,
     },
     /// What the source of a transfer does not have was not removed at its destination.
-    #[error("nothing was removed: {0}")]
-    NothingRemoved(String),
+    #[error("nothing was removed: {why}")]
+    NothingRemoved {
+        /// The reason.
+        why: String,
+        /// If a higher maximum permits it: how many files and directories would be removed.
+        count: Option<u64>,
+    },
     /// A transfer by a code failed: wrong words, nobody came, or the ends cannot meet.
     #[error("{0}")]
     Code(String),
@@ -115,6 +120,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// What the source does not have stays at the destination.
+    pub(crate) fn nothing_removed(why: impl Into<String>) -> Self {
+        Self::NothingRemoved {
+            why: why.into(),
+            count: None,
+        }
+    }
+
     pub(crate) fn file(
         path: impl AsRef<Path>,
         what: &'static str,
@@ -166,8 +179,7 @@ impl Error {
 fn no_common_group(host: &str, required: bool) -> String {
     match required {
         true => format!(
-            "{host} does not have the post-quantum key exchange X25519MLKEM768, which --require-pq \
-             demands; update its program, or leave out --require-pq"
+            "{host} does not have the post-quantum key exchange X25519MLKEM768, which is required"
         ),
         false => {
             format!("{host} accepts none of this program's key exchanges; update this program")

@@ -28,7 +28,7 @@ impl Screen {
     pub fn open() -> io::Result<Self> {
         if !io::stderr().is_terminal() {
             return Err(io::Error::other(
-                "--watch needs a terminal; leave it out to write to a file or a pipe",
+                "a display that is updated needs a terminal",
             ));
         }
         // A descriptor of its own: the command may give another meaning to standard error.

@@ -51,5 +51,7 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<PathMeasu
     };
     drop(progress);
     credentials.accepted();
-    Ok(Ok(PathMeasurement::of(&host.to_string(), &report)?))
+    let measured = PathMeasurement::of(&host.to_string(), &report);
+    let flags = |why: BadInput| BadInput::new(format!("{why} (--probe-time, --probe-size)"));
+    Ok(Ok(measured.map_err(flags)?))
 }

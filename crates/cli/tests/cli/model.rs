@@ -71,7 +71,7 @@ fn paths_outside_the_models_are_refused() {
             ("model --seeds 0 --from '0 %'", "between 0 % and 100 %"),
             (
                 "model --seeds 0 --from '5 %' --to '1 %'",
-                "--from not above --to",
+                "the first one not above the last one",
             ),
             ("model --seeds 0 --rate '10 Gbit/s'", "at most 2048"),
             ("model --seeds 0 --rate '0 bit/s'", "needs a rate"),

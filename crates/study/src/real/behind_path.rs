@@ -89,7 +89,7 @@ impl Request {
         } = self;
         if let (Congestion::Whimbrel(spec), Some(_)) = (&congestion, &topology) {
             return Err(BadInput::new(format!(
-                "--tcp {spec}: with --topology only an algorithm of the kernel's own"
+                "{spec}: in a topology only an algorithm of the kernel's own can control TCP"
             ))
             .into());
         }

@@ -262,7 +262,7 @@ pub fn on_both_carriers(
         .as_ref()
         .and_then(|rate| rate.value.nominal_rate());
     let (Some(rate), Some(rtt)) = (mean.or(constant), path.rtt.first()) else {
-        return Err(BadInput::new("--real needs --rate or --rate-trace, and --rtt").into());
+        return Err(BadInput::new("real transfers need a path with a rate and an RTT").into());
     };
     let (queue, loss) = (path.queue.first(), path.loss.first());
     let trial = |(controller, carrier)| Trial {

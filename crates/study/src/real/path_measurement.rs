@@ -88,8 +88,8 @@ impl PathMeasurement {
         let seconds = report.samples.last().map_or(0.0, |last| last.at);
         let too_short = |why: String| {
             BadInput::new(format!(
-                "{why} after {seconds:.1} s and {:.1} MB, so there is no advice; write a longer \
-                 --probe-time or --probe-size",
+                "{why} after {seconds:.1} s and {:.1} MB, so there is no advice; probe for longer, \
+                 or with more data",
                 report.bytes as f64 * 1e-6
             ))
         };
@@ -263,8 +263,7 @@ impl PathMeasurement {
         let varies = self.varies.then(|| {
             format!(
                 "The rate varied: {:.1} Mbit/s or less in a tenth of the time, {:.1} or more in \
-                 another. The advice is for a constant rate. For a recorded one: whimbrel advise \
-                 --rate-trace FILE --rtt RTT.",
+                 another. The advice is for a constant rate; there is also advice for a recorded one.",
                 slow * 1e-6,
                 fast * 1e-6
             )
@@ -650,7 +649,7 @@ mod tests {
             rising.contains("the rate was still rising (12.2 round trips)"),
             "{rising}"
         );
-        assert!(rising.contains("--probe-time"), "{rising}");
+        assert!(rising.contains("probe for longer"), "{rising}");
         let few = without(|s| s.at > 0.4 && s.at < 0.7);
         assert!(few.contains("in too few windows"), "{few}");
         let no_loss = without(|s| s.at < 3.1);

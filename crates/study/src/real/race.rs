@@ -42,15 +42,15 @@ impl Race {
         let too_small = [
             (
                 self.size.is_some_and(Bytes::is_zero),
-                "--size: an empty file shows nothing; write e.g. `8 MiB`",
+                "an empty file shows nothing; send e.g. `8 MiB`",
             ),
             (
                 self.time.is_zero(),
-                "--time: must be above zero; write e.g. `45 s`",
+                "the time must be above zero, e.g. `45 s`",
             ),
             (
                 self.rate == Rate::ZERO,
-                "--rate: nothing moves at zero; write e.g. `50 Mbit/s`",
+                "nothing moves at a rate of zero; write e.g. `50 Mbit/s`",
             ),
         ];
         if let Some((_, why)) = too_small.iter().find(|(wrong, _)| *wrong) {

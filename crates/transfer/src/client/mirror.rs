@@ -34,7 +34,13 @@ pub(super) struct Mirror<'a> {
 }
 
 fn refused(text: impl Into<String>) -> Error {
-    Error::NothingRemoved(text.into())
+    Error::nothing_removed(text)
+}
+
+/// A higher maximum permits so many removals.
+fn above_maximum(why: String, count: u64) -> Error {
+    let count = Some(count);
+    Error::NothingRemoved { why, count }
 }
 
 impl<'a> Mirror<'a> {
@@ -82,10 +88,11 @@ impl<'a> Mirror<'a> {
         let doomed: Vec<_> = doomed.map(|(_, whole)| whole.clone()).collect();
         if !doomed.is_empty() && self.options.max.is_none() && self.has_nothing_below(root) {
             let place = root.map_or_else(|| "the directory".to_owned(), |root| format!("`{root}`"));
-            return Err(refused(format!(
-                "the source has nothing for {place}; --max-delete {} removes all that is there",
+            let why = format!(
+                "the source has nothing for {place}, so all that is there would be removed: {}",
                 doomed.len()
-            )));
+            );
+            return Err(above_maximum(why, doomed.len() as u64));
         }
         let named = doomed
             .into_iter()
@@ -122,19 +129,13 @@ impl<'a> Mirror<'a> {
     pub fn plan(self) -> Result<Vec<RemotePath>, Error> {
         let count = self.doomed.len() as u64;
         if let Some(max) = self.options.max.filter(|max| count > *max) {
-            return Err(refused(format!(
-                "{count} removals are more than --max-delete {max}"
-            )));
+            let why = format!("{count} removals are more than the maximum of {max}");
+            return Err(above_maximum(why, count));
         }
         let mut plan: Vec<_> = self.doomed.into_values().collect();
-        plan.sort_by_key(|path| Reverse(depth(path)));
+        plan.sort_by_key(|path| Reverse(path.depth()));
         Ok(plan)
     }
-}
-
-/// The number of directories above a path.
-pub(super) fn depth(path: &RemotePath) -> usize {
-    path.as_bytes().iter().filter(|byte| **byte == b'/').count()
 }
 
 /// The directories above a path.
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(planned(&there, &[], &[], Some(2)), "d/a d/b ");
         said(
             &planned(&there, &[], &[], Some(1)),
-            "2 removals are more than --max-delete 1",
+            "2 removals are more than the maximum of 1",
         );
         let mut gap = there.clone();
         gap.unread.push(Unread {

@@ -26,7 +26,7 @@ async fn a_mirror_on_the_server_removes_nothing_if_a_file_failed() {
     };
     let (report, stored) = sent_with_news(mirror()).await;
     assert!(
-        matches!(report.error, Some(Error::NothingRemoved(_))),
+        matches!(report.error, Some(Error::NothingRemoved { .. })),
         "{report:?}"
     );
     assert_eq!((report.removed, report.outcome), (0, Outcome::NotStored));
@@ -57,7 +57,7 @@ async fn a_mirror_here_removes_nothing_if_a_file_failed() {
     };
     let report = got(mirror()).await;
     assert!(
-        matches!(report.error, Some(Error::NothingRemoved(_))),
+        matches!(report.error, Some(Error::NothingRemoved { .. })),
         "{report:?}"
     );
     assert_eq!((report.removed, report.outcome), (0, Outcome::NotStored));

@@ -80,7 +80,7 @@ pub(super) fn interfaces(via: &[Via], server: SocketAddr) -> Result<Vec<String>,
     }
     if chosen.len() > MAX_LINKS {
         let text = format!(
-            "--via: at most {MAX_LINKS} interfaces, not {}",
+            "at most {MAX_LINKS} interfaces can be used at once, not {}",
             chosen.len()
         );
         return Err(text);
@@ -90,7 +90,7 @@ pub(super) fn interfaces(via: &[Via], server: SocketAddr) -> Result<Vec<String>,
     match chosen.first() {
         Some(first) if source_over(first, server).is_some() => Ok(chosen),
         _ => Err(format!(
-            "no interface of --via has a route to {}; each needs one, for example a default route",
+            "none of these interfaces has a route to {}; each needs one, for example a default route",
             server.ip().to_canonical()
         )),
     }

@@ -411,7 +411,7 @@ impl Get {
                 "{} files could not be listed or stored",
                 self.failures.len()
             );
-            return Err(Error::NothingRemoved(text));
+            return Err(Error::nothing_removed(text));
         }
         let items = self.items.as_deref().unwrap_or_default();
         let present = items.iter().map(|item| item.local.as_bytes().to_vec());

@@ -98,7 +98,7 @@ impl Confinement {
     pub fn begin(uses: &Uses, wanted: bool) -> io::Result<Self> {
         let needs = uses.needs;
         if !wanted {
-            return Ok(Self::none("--no-confine", needs));
+            return Ok(Self::none("it was turned off", needs));
         }
         // A program would inherit the confinement, and it has other files than the server.
         if needs.programs {
@@ -211,7 +211,7 @@ mod tests {
         assert!(names.is_err_and(|e| e.to_string().contains("names of hosts")));
         let programs = confined(true).permits(&reaching(program()));
         assert!(programs.is_err_and(|e| e.to_string().contains("programs")));
-        let unconfined = Confinement::none("--no-confine", Needs::default());
+        let unconfined = Confinement::none("it was turned off", Needs::default());
         assert!(unconfined.permits(&reaching(program())).is_ok());
     }
 

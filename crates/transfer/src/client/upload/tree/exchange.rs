@@ -120,7 +120,7 @@ impl TreeJob {
         };
         if !self.failures.is_empty() {
             let text = format!("{} files could not be read or sent", self.failures.len());
-            return Err(Error::NothingRemoved(text));
+            return Err(Error::nothing_removed(text));
         }
         let directory = self.options.directory.as_ref();
         let whole = |path: &[u8]| match (directory, path.is_empty()) {
@@ -135,7 +135,7 @@ impl TreeJob {
         let present = present.map(|path| path.as_bytes().to_vec()).collect();
         let mut mirror = Mirror::new(options, &self.options.filter, &present);
         for root in &self.roots {
-            let root = whole(root).map_err(|e| Error::NothingRemoved(e.to_string()))?;
+            let root = whole(root).map_err(|e| Error::nothing_removed(e.to_string()))?;
             match entries(session, root.as_ref(), true).await {
                 Ok(listing) => mirror.add(root.as_ref(), &listing)?,
                 // There is no such directory yet.
