@@ -42,7 +42,7 @@ LEAST, TIMES = 30, 5
 AT_ONCE = 6
 # Not run: one plants mistakes itself, and one takes long and comes to no other places than others.
 LEFT_OUT = {
-    "storage::world::tests::lives_notice_each_mistake_that_is_planted",
+    "world::storage::tests::lives_notice_each_mistake_that_is_planted",
     "world::tests::a_busy_server_serves_well",
 }
 # The parts of the code that are counted, by the beginning of a file's name.

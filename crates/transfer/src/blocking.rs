@@ -13,8 +13,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Error> {
     // A simulated world has one thread.
     #[cfg(test)]
-    if crate::world::network::is_simulated() {
-        return crate::world::slow::blocking(work).await;
+    if crate::simulated::network::is_simulated() {
+        return crate::simulated::slow::blocking(work).await;
     }
     spawn_blocking(work).await.map_err(|_| Error::Stopped)?
 }

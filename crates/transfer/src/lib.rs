@@ -28,10 +28,12 @@ mod credentials;
 pub mod decoders;
 mod defaults;
 mod error;
+mod file_calls;
 mod file_receiver;
 mod file_sender;
 mod fingerprint;
 mod introduction;
+mod lock;
 mod path;
 mod pipe;
 mod random;
@@ -40,10 +42,13 @@ mod ranges;
 mod scratch_directory;
 mod server;
 pub mod service;
+#[cfg(test)]
+mod simulated;
 mod storage;
 mod token;
 mod turns;
 pub mod wire;
+mod words;
 #[cfg(test)]
 mod world;
 
@@ -56,7 +61,7 @@ pub use client::{
     Summary, TracePoint, TreeOptions, TreeReport, Update, VerdictCounts, Via, Wanted,
     fingerprint_of, get, list, measure, probe, remove, send, send_tree, transfer,
 };
-pub use code::{Code, FetchOptions, Fetched, OfferOptions, fetch, offer};
+pub use code::{FetchOptions, Fetched, OfferOptions, fetch, offer};
 pub use connection::key_exchange::KeyExchange;
 pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
 pub use connection::qlog::QlogFolder;
@@ -79,3 +84,4 @@ pub use storage::KeepFree;
 pub use token::{Token, TokenHash};
 pub use whimbrel_quic::key_exchange::AcceptedGroups;
 pub use wire::{Reason, Refusal};
+pub use words::Code;

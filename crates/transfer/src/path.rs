@@ -30,6 +30,11 @@ impl RemotePath {
     /// Maximum number of components.
     pub const MAX_DEPTH: usize = 64;
 
+    /// The number of directories above it.
+    pub(crate) fn depth(&self) -> usize {
+        self.as_bytes().iter().filter(|byte| **byte == b'/').count()
+    }
+
     /// Checks a path from a peer or a user.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! Lists and removes files on a server.
 
 use super::attempts::{Attempts, Task};
-use super::mirror::depth;
 use super::options::{ClientOptions, Measurement};
 use super::session::ClientSession;
 use super::update::Update;
@@ -131,7 +130,7 @@ pub(super) async fn remove_all(
     mut each: impl FnMut(&RemotePath),
 ) -> Result<Vec<(String, String)>, Error> {
     let mut failures = Vec::new();
-    for level in paths.chunk_by(|a, b| depth(a) == depth(b)) {
+    for level in paths.chunk_by(|a, b| a.depth() == b.depth()) {
         let removing = futures::stream::iter(level.to_vec());
         let mut removing = removing
             .map(|path| remove_empty(session, path))
@@ -202,12 +201,12 @@ async fn entries_within(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::pair::Pair;
     use crate::wire::{Kind, Metadata, Remote};
-    use crate::world::pair::Pair;
 
     /// Gets a listing that the server sends in these numbers of entries.
     async fn listed(pair: &Pair, messages: &[usize], most: usize) -> Result<Listing, Error> {
-        let session = pair.session();
+        let session = ClientSession::of(pair);
         let serving = async {
             let (mut send, mut receive) = pair.server.accept_bi().await.expect("asked");
             framing::read(&mut receive).await.expect("a request");

@@ -104,13 +104,13 @@ impl ClientSession {
         })
     }
 
-    /// A session on a connection between two ends of a test.
+    /// The session of a test's client, whose token is already accepted.
     #[cfg(test)]
-    pub fn welcome(endpoint: Endpoint, connection: Connection) -> Self {
+    pub fn of(pair: &crate::connection::pair::Pair) -> Self {
         Self {
-            endpoint,
-            key_exchange: KeyExchange::of(&connection),
-            connection,
+            endpoint: pair.dialing.clone(),
+            key_exchange: KeyExchange::of(&pair.client),
+            connection: pair.client.clone(),
             monitor: Monitor::default(),
             transport: Transport::Quic,
             path: None,

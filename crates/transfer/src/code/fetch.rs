@@ -2,13 +2,14 @@
 
 use super::carried::for_receiver;
 use super::meeting::Meeting;
-use super::{Code, lan, punch};
+use super::{lan, punch};
 use crate::client::ClientOptions;
 use crate::credentials::identity::Identity;
 use crate::error::Error;
 use crate::server::users::Users;
 use crate::server::{Event, ServeOptions, Server};
 use crate::storage::{Storage, StorageOptions};
+use crate::words::Code;
 use std::future::pending;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! How the ends find each other on one network: the receiver announces its port by multicast DNS
 //! (RFC 6762, RFC 6763) under the public word of the code, and the sender looks for it.
 
-use super::Code;
 use crate::random;
+use crate::words::Code;
 use mdns_sd::{ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
 use std::net::{IpAddr, SocketAddr};
 use tokio::sync::mpsc;

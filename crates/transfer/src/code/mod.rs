@@ -1,9 +1,8 @@
 //! Three words instead of keys: two people who can talk to each other send files without an account.
+//! The words and their proof are in `words`.
 //!
 //! | part | content |
 //! |---|---|
-//! | `words` | the words and what they are worth |
-//! | `pake` | how both ends prove that they have the same words |
 //! | `lan` | how they find each other on one network |
 //! | `meeting` | how they meet at a server that both reach |
 //! | `punch` | how they reach each other through NATs |
@@ -21,13 +20,9 @@ mod fetch;
 mod lan;
 mod meeting;
 mod offer;
-pub(crate) mod pake;
 mod punch;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use fetch::{FetchOptions, Fetched, fetch};
-pub(crate) use offer::LIFETIME;
 pub use offer::{OfferOptions, offer};
-pub use words::Code;

@@ -1,8 +1,8 @@
 //! The sender: shows words, and sends to whoever proves to have them.
 
 use super::carried::{for_sender, loopback};
+use super::lan;
 use super::meeting::Meeting;
-use super::{Code, lan, pake};
 use crate::client::{
     ClientOptions, Connected, Dial, ServerAddress, TreeOptions, TreeReport, Update, fingerprint_of,
     send_tree,
@@ -11,6 +11,7 @@ use crate::connection::over_tcp::TransportChoice;
 use crate::connection::{close, parameters};
 use crate::error::Error;
 use crate::token::Token;
+use crate::words::{Code, LIFETIME, pake};
 use noq_proto::VarInt;
 use std::future::pending;
 use std::net::SocketAddr;
@@ -21,8 +22,6 @@ use tokio::time::timeout;
 use whimbrel_quic::Factory;
 use whimbrel_units::Duration as Span;
 
-/// How long a code is good.
-pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Ends that have met at a server may also be on one network: so long that one is preferred.
 const NEAR: Duration = Duration::from_millis(1500);
 /// A receiver that can be reached answers within this time. Of a NAT that lets nothing in before

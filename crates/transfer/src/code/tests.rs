@@ -1,6 +1,6 @@
 //! Attacks on the proof.
 
-use super::{Code, offer, pake};
+use super::offer;
 use crate::client::{ClientOptions, Connected, ServerAddress};
 use crate::connection::{framing, parameters, udp};
 use crate::credentials::identity::Identity;
@@ -12,6 +12,7 @@ use crate::server::users::Users;
 use crate::server::{Event, ServeOptions, Server};
 use crate::token::Token;
 use crate::wire::Message;
+use crate::words::{Code, pake};
 use noq_proto::{EndpointConfig, ServerConfig};
 use std::future::pending;
 use std::net::SocketAddr;

@@ -103,7 +103,7 @@ pub(crate) fn is_chunk(header: &ChunkHeader) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::pair::Pair;
+    use crate::connection::pair::Pair;
 
     #[test]
     fn a_chunk_is_within_its_block() {

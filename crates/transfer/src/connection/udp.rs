@@ -22,8 +22,8 @@ pub(crate) fn endpoint(
     address: SocketAddr,
 ) -> Result<Endpoint, Error> {
     #[cfg(test)]
-    if crate::world::network::is_simulated() {
-        return Ok(crate::world::network::endpoint(config, server, address));
+    if crate::simulated::network::is_simulated() {
+        return Ok(crate::simulated::network::endpoint(config, server, address));
     }
     let opened = Endpoint::new(config, server, socket);
     opened.map_err(|cause| Error::Socket { address, cause })
@@ -41,7 +41,7 @@ pub(crate) fn any(remote: SocketAddr) -> SocketAddr {
 pub(crate) fn open(address: SocketAddr) -> Result<UdpSocket, Error> {
     // The addresses of a simulated world are not this machine's.
     #[cfg(test)]
-    let address = match crate::world::network::is_simulated() {
+    let address = match crate::simulated::network::is_simulated() {
         true => ([127, 0, 0, 1], 0).into(),
         false => address,
     };

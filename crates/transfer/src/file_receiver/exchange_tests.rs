@@ -3,12 +3,12 @@
 use super::tests::partial;
 use super::*;
 use crate::connection::framing::{read, write};
+use crate::connection::pair::Pair;
 use crate::connection::routes::{Route, Routes};
 use crate::scratch_directory::ScratchDirectory;
+use crate::simulated::slow;
 use crate::storage::KeepFree;
 use crate::wire::ChunkHeader;
-use crate::world::pair::Pair;
-use crate::world::slow;
 use tokio::time::sleep;
 use whimbrel_quic::endpoint::Connection;
 

@@ -3,9 +3,9 @@
 use super::*;
 use crate::blocks::{BLOCK_LOG, FINE_LOG, subtree};
 use crate::connection::framing::{read, write};
+use crate::connection::pair::Pair;
 use crate::scratch_directory::ScratchDirectory;
 use crate::wire::{CHUNK_HEADER, Kind, Metadata};
-use crate::world::pair::Pair;
 use std::fs::OpenOptions;
 use std::io::Cursor;
 use std::ops::Range;

@@ -93,8 +93,8 @@ async fn write(to: &mut (impl AsyncWrite + Unpin), data: &Bytes) -> std::io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::pair::Pair;
     use crate::wire::CHUNK_HEADER;
-    use crate::world::pair::Pair;
     use noq_proto::VarInt;
     use std::future::pending;
     use std::time::Duration;

@@ -2,10 +2,10 @@
 
 use super::stream::PipeReader;
 use crate::blocks::CHUNK;
+use crate::connection::pair::Pair;
 use crate::connection::routes::Routes;
 use crate::error::Error;
 use crate::wire::ChunkHeader;
-use crate::world::pair::Pair;
 use std::time::Duration;
 
 /// Sends chunks, each with an index, the length in its header and its content. Returns what is read

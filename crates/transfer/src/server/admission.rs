@@ -1,85 +1,76 @@
 //! Which connections the server accepts.
 
-use super::serve::Server;
-use super::session::Peer;
-use super::shared::{OnEvent, Shared, lock};
-use super::shares::Held;
+use super::peer::{Leave, Peer};
+use super::shared::{OnEvent, Shared};
 use super::strangers::Newcomer;
 use super::tcp::Tcp;
-use crate::error::Error;
-use crate::wire::Reason;
+use crate::lock::lock;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use whimbrel_quic::endpoint::Incoming;
 
-/// Completes when a stranger must leave.
-pub(super) type Leave = oneshot::Receiver<()>;
-
-impl Server {
-    /// Accepts a TCP connection. Decides whether to serve it when its first message has arrived:
-    /// that may show that the client has a token.
-    pub(super) fn admit_tcp(
-        &self,
-        tcp: Arc<Tcp>,
-        stream: TcpStream,
-        address: SocketAddr,
-        on_event: &OnEvent,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let (shared, on_event) = (Arc::clone(&self.shared), Arc::clone(on_event));
-        let (half_open, leave) = HalfOpen::arrive(&shared, address)?;
-        Some(async move {
-            let deadline = shared.deadline();
-            let Some(hello) = tcp.hello(stream, leave, deadline).await else {
-                return;
-            };
-            drop(half_open);
-            let (stay, leave) = oneshot::channel();
-            let users = shared.users();
-            let known = || hello.introduction().is_some_and(|id| users.know(&id));
-            let now = Instant::now();
-            // TCP's handshake has proved the address.
-            let newcomer = shared
-                .strangers()
-                .arrive(address.ip(), true, known, now, || stay);
-            if let Some(peer) = peer(&shared, newcomer, address, &on_event) {
-                peer.serve_tcp(tcp, hello, leave, deadline).await;
-            }
-        })
-    }
-
-    /// Decides whether to accept a connection.
-    pub(super) fn admit(
-        &self,
-        incoming: Incoming,
-        on_event: &OnEvent,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let address = incoming.remote_address();
-        let proven = incoming.remote_address_validated() || !incoming.may_retry();
-        let (stay, leave) = oneshot::channel();
-        let id = incoming.orig_dst_cid();
-        let users = self.shared.users();
-        let known = || id.is_some_and(|id| users.know(&id));
-        let newcomer =
-            self.shared
-                .strangers()
-                .arrive(address.ip(), proven, known, Instant::now(), || stay);
-        if let Newcomer::Prove = newcomer {
-            incoming.retry().ok();
-            return None;
-        }
-        let Some(peer) = peer(&self.shared, newcomer, address, on_event) else {
-            incoming.ignore();
-            return None;
+/// Accepts a TCP connection. Decides whether to serve it when its first message has arrived:
+/// that may show that the client has a token.
+pub(super) fn admit_tcp(
+    shared: &Arc<Shared>,
+    tcp: Arc<Tcp>,
+    stream: TcpStream,
+    address: SocketAddr,
+    on_event: &OnEvent,
+) -> Option<impl Future<Output = ()> + Send + 'static> {
+    let (shared, on_event) = (Arc::clone(shared), Arc::clone(on_event));
+    let (half_open, leave) = HalfOpen::arrive(&shared, address)?;
+    Some(async move {
+        let deadline = shared.deadline();
+        let Some(hello) = tcp.hello(stream, leave, deadline).await else {
+            return;
         };
-        Some(peer.serve(incoming, leave, self.shared.deadline()))
-    }
+        drop(half_open);
+        let (stay, leave) = oneshot::channel();
+        let users = shared.users();
+        let known = || hello.introduction().is_some_and(|id| users.know(&id));
+        let now = Instant::now();
+        // TCP's handshake has proved the address.
+        let newcomer = shared
+            .strangers()
+            .arrive(address.ip(), true, known, now, || stay);
+        if let Some(peer) = peer(&shared, newcomer, address, &on_event) {
+            peer.serve_tcp(tcp, hello, leave, deadline).await;
+        }
+    })
 }
 
-/// The slot of a newcomer, if it gets one.
+/// Decides whether to accept a connection.
+pub(super) fn admit(
+    shared: &Arc<Shared>,
+    incoming: Incoming,
+    on_event: &OnEvent,
+) -> Option<impl Future<Output = ()> + Send + 'static> {
+    let address = incoming.remote_address();
+    let proven = incoming.remote_address_validated() || !incoming.may_retry();
+    let (stay, leave) = oneshot::channel();
+    let id = incoming.orig_dst_cid();
+    let users = shared.users();
+    let known = || id.is_some_and(|id| users.know(&id));
+    let newcomer = shared
+        .strangers()
+        .arrive(address.ip(), proven, known, Instant::now(), || stay);
+    if let Newcomer::Prove = newcomer {
+        incoming.retry().ok();
+        return None;
+    }
+    let Some(peer) = peer(shared, newcomer, address, on_event) else {
+        incoming.ignore();
+        return None;
+    };
+    Some(peer.serve(incoming, leave, shared.deadline()))
+}
+
+/// The connection of a newcomer, if it gets a slot.
 fn peer(
     shared: &Arc<Shared>,
     newcomer: Newcomer<oneshot::Sender<()>>,
@@ -95,17 +86,7 @@ fn peer(
     if replaced.is_some() {
         shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
     }
-    let slot = Arc::new(Slot {
-        shared: Arc::clone(&shared),
-        number,
-        admitted: OnceLock::new(),
-    });
-    Some(Peer {
-        shared,
-        address,
-        on_event: Arc::clone(on_event),
-        slot,
-    })
+    Some(Peer::new(shared, number, address, Arc::clone(on_event)))
 }
 
 /// The place of a TCP connection whose first message has not arrived. Dropped, it is free.
@@ -132,39 +113,5 @@ impl HalfOpen {
 impl Drop for HalfOpen {
     fn drop(&mut self) {
         lock(&self.shared.half_open).leave(self.number);
-    }
-}
-
-/// The slot of a connection: among the strangers, and then among the authenticated clients.
-/// Dropped, it is free.
-pub(super) struct Slot {
-    shared: Arc<Shared>,
-    /// Its number among the strangers.
-    number: u64,
-    admitted: OnceLock<Held>,
-}
-
-impl Slot {
-    /// The client is authenticated as `user`. Fails if too many are connected.
-    pub fn admit(&self, user: &str) -> Result<(), Error> {
-        let several = self.shared.users().are_several();
-        let held = self.shared.connections.take(user, several).ok_or_else(|| {
-            let text = "too many clients are connected; try again later";
-            Error::refused(Reason::Busy, text)
-        })?;
-        self.admitted.set(held).ok();
-        self.shared.strangers().leave(self.number);
-        Ok(())
-    }
-
-    /// Whether the client is authenticated.
-    pub fn is_admitted(&self) -> bool {
-        self.admitted.get().is_some()
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.shared.strangers().leave(self.number);
     }
 }

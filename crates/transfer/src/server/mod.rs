@@ -8,14 +8,15 @@
 //! | `admission`, `strangers` | which connections are accepted |
 //! | `tcp` | connections over TCP |
 //! | `reset` | how clients learn that the server started again |
+//! | `peer`, `client` | a connection and its slot; whom the server serves there |
 //! | `session` | one connection: its requests and data streams |
 //! | `put` | one file, from the request to the answer |
 //! | `tree` | many small files |
-//! | `files`, `listing` | get, list, remove; what of a listing a user may see |
+//! | `stored_files`, `listing` | get, list, remove; what of a listing a user may see |
 //! | `request` | what several requests do alike |
 //! | `many` | get many small files |
 //! | `pipe`, `pipe_target` | one pipe, and what it reaches |
-//! | `meet` | strangers who meet |
+//! | `meetings`, `meet` | senders that wait; strangers who meet |
 //! | `discard` | where the data of a probe goes |
 //! | `queue` | places for transfers, and who waits for one |
 //! | `shares` | what one user may hold of all |
@@ -26,6 +27,7 @@
 
 mod admission;
 mod claims;
+mod client;
 mod counts;
 mod discard;
 mod incoming;
@@ -33,7 +35,9 @@ mod known_clients;
 mod listing;
 mod many;
 mod meet;
+mod meetings;
 mod options;
+mod peer;
 mod pipe;
 mod pipe_target;
 mod put;

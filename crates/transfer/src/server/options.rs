@@ -1,13 +1,13 @@
 //! The server's event and options.
 
 use super::users::{Rights, User, Users};
-use crate::code::Code;
 use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::TcpAlgorithm;
 use crate::connection::qlog::QlogFolder;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::storage::KeepFree;
+use crate::words::Code;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,9 +1,10 @@
 //! The server's socket, and the loop that accepts connections.
 
+use super::admission::{admit, admit_tcp};
 use super::counts::{Counters, Counts};
 use super::incoming::{Receiving, Share};
 use super::known_clients::KnownClients;
-use super::meet::Meetings;
+use super::meetings::Meetings;
 use super::options::{Event, ServeOptions};
 use super::queue::Places;
 use super::reset::endpoint_config;
@@ -45,7 +46,7 @@ const MAX_PIPES: usize = 256;
 pub struct Server {
     endpoint: Endpoint,
     tcp: Option<Arc<Tcp>>,
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
 impl Server {
@@ -216,12 +217,12 @@ impl Server {
             tokio::select! {
                 incoming = self.endpoint.accept() => {
                     let Some(incoming) = incoming else { break };
-                    if let Some(work) = self.admit(incoming, &on_event) {
+                    if let Some(work) = admit(&self.shared, incoming, &on_event) {
                         connections.spawn(work);
                     }
                 }
                 (tcp, stream, address) = tcp::accept(self.tcp.as_ref()) => {
-                    if let Some(work) = self.admit_tcp(tcp, stream, address, &on_event) {
+                    if let Some(work) = admit_tcp(&self.shared, tcp, stream, address, &on_event) {
                         connections.spawn(work);
                     }
                 }

@@ -1,22 +1,21 @@
 //! The connection of one client: who it is, its requests and its data streams.
 
-use super::admission::{Leave, Slot};
-use super::meet::Stranger;
+use super::client::Client;
+use super::meetings::Stranger;
 use super::options::{Event, RemoteUser};
+use super::peer::{Leave, Peer};
 use super::queue::QueuePlace;
-use super::shared::{OnEvent, Shared, lock};
+use super::shared::{Deadline, Shared};
 use super::users::{Rights, User, Users};
-use crate::code::pake;
 use crate::connection::routes::Routes;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
-use crate::storage::Storage;
-use crate::token::TokenHash;
+use crate::lock::lock;
 use crate::turns::Turns;
 use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
+use crate::words::pake;
 use noq_proto::VarInt;
 use std::future::pending;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -26,27 +25,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
 
-/// Time for an answer to arrive, before the operator learns of the event.
-const ANSWER: Duration = Duration::from_secs(5);
 /// After this time at the latest the clock is read again: it may have been set.
 const CLOCK: Duration = Duration::from_secs(60);
-
-/// The connection of one client.
-#[derive(Clone)]
-pub(super) struct Peer {
-    pub shared: Arc<Shared>,
-    pub address: SocketAddr,
-    pub on_event: OnEvent,
-    pub slot: Arc<Slot>,
-}
-
-/// Whom the server serves on a connection.
-#[derive(Clone)]
-pub(super) struct Client {
-    pub user: Arc<User>,
-    pub token: TokenHash,
-    pub storage: Storage,
-}
 
 /// A connection and its client.
 #[derive(Clone)]
@@ -64,9 +44,6 @@ pub(super) struct Session {
 
 /// The client of a connection, once it is authenticated.
 type Authenticated = watch::Receiver<Option<Client>>;
-
-/// When a client must have shown its token.
-pub(super) type Deadline = tokio::time::Instant;
 
 impl Peer {
     /// Serves the client until the connection ends. A client that is not authenticated in time, or
@@ -342,22 +319,6 @@ impl Peer {
             }
         };
         (client.user.name.clone(), code, text)
-    }
-
-    /// Sends a refusal, and waits until it has arrived.
-    pub async fn refuse(&self, send: &mut SendStream, error: &Error) {
-        self.answer(send, &Message::Refused(error.for_peer())).await;
-    }
-
-    /// Sends the last message of a request, and waits until it has arrived: the operator may stop
-    /// the server upon the event that follows.
-    pub async fn answer(&self, send: &mut SendStream, message: &Message) {
-        let sending = async {
-            framing::write(send, message).await.ok();
-            send.finish().ok();
-            send.stopped().await.ok();
-        };
-        timeout(ANSWER, sending).await.ok();
     }
 }
 

@@ -3,27 +3,30 @@
 use super::claims::Claims;
 use super::counts::Counters;
 use super::incoming::List;
-use super::meet::Meetings;
+use super::meetings::Meetings;
 use super::options::{Event, Limits};
 use super::queue::Places;
-use super::session::Deadline;
 use super::shares::Shares;
 use super::strangers::Strangers;
 use super::usage::Usage;
 use super::users::{User, Users};
 use crate::blocks::{CHUNK, MAX_BLOCKS};
-use crate::code::Code;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::storage::Storage;
+use crate::words::Code;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use whimbrel_quic::SharedNode;
 
 /// What a server does with an event.
 pub(super) type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// When a client must have shown its token.
+pub(super) type Deadline = tokio::time::Instant;
 
 /// What all connections of a server share.
 pub(super) struct Shared {
@@ -97,8 +100,4 @@ impl Shared {
     pub fn strangers(&self) -> MutexGuard<'_, Strangers<oneshot::Sender<()>>> {
         lock(&self.strangers)
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

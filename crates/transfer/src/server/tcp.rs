@@ -4,9 +4,9 @@
 //! time as any other until it must have shown its token. Its TLS connection carries one QUIC
 //! connection, which then is served as one over UDP is.
 
-use super::admission::Leave;
+use super::peer::{Leave, Peer};
 use super::reset::endpoint_config;
-use super::session::{Deadline, Peer};
+use super::shared::Deadline;
 use crate::connection::over_tcp::TcpAlgorithm;
 use crate::connection::{close, over_tcp};
 use crate::credentials::identity::Identity;

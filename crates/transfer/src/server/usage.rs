@@ -1,6 +1,6 @@
 //! How much users store, against their quotas.
 
-use super::session::Client;
+use super::client::Client;
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::wire::Reason;

@@ -20,14 +20,11 @@ mod stage;
 pub(crate) mod system;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod world;
 
 pub(crate) use list::Listed;
 pub(crate) use partial::{Lock, Partial, busy};
 use resolve::attribute_bytes_at;
 pub(crate) use resolve::{Found, attributes};
-pub(crate) use space::ENTRY;
 pub use space::KeepFree;
 pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
@@ -48,6 +45,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use system::{mkdirat, openat, unlinkat};
+
+/// What each file, directory and link counts beside its content, bytes: empty ones take space, too.
+pub(crate) const ENTRY: u64 = 512;
 
 /// At which end of a connection a directory is. Only messages differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -326,7 +326,7 @@ impl Storage {
 
 /// The process's umask. It can only be read by changing it, which threads that create files
 /// meanwhile would notice; the kernel's status file has it too.
-fn umask() -> u16 {
+pub(crate) fn umask() -> u16 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     line.and_then(|text| u16::from_str_radix(text.trim(), 8).ok())

@@ -56,7 +56,7 @@ impl Found {
     #[cfg(test)]
     fn as_simulated(self) -> Self {
         let modified = match self.kind {
-            Kind::Directory if crate::world::network::is_simulated() => FileTime {
+            Kind::Directory if crate::simulated::network::is_simulated() => FileTime {
                 seconds: 0,
                 nanoseconds: 0,
             },

@@ -1,15 +1,12 @@
 //! How much of the disk may be used.
 
 use super::partial::is_partial;
-use super::{Side, Storage};
+use super::{ENTRY, Side, Storage};
 use crate::error::Error;
 use crate::wire::Reason;
 use rustix::fs::fstatvfs;
 use std::os::unix::fs::MetadataExt;
 use whimbrel_units::Bytes;
-
-/// What each file, directory and link counts beside its content, bytes: empty ones take space, too.
-pub(crate) const ENTRY: u64 = 512;
 
 /// What a file, directory or link counts without its extended attributes. Sparse files count by
 /// what they take.

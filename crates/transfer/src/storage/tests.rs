@@ -1,8 +1,8 @@
 //! What the storage does with single files, names and directories.
 
 use super::partial::partial_name;
-use super::system::real;
 use super::*;
+use crate::file_calls;
 use crate::ranges::RangeSet;
 use crate::scratch_directory::{ScratchDirectory, Unprivileged, file_names};
 use crate::wire::{Metadata, PackEntry};
@@ -302,7 +302,7 @@ fn what_was_found_has_its_content_and_is_flushed() {
     let scratch = ScratchDirectory::new();
     let storage = opened(&scratch);
     let file = File::create(scratch.path().join("a")).expect("created");
-    real::write_all(&file, b"content").expect("written");
+    file_calls::write_all(&file, b"content").expect("written");
     let has = |content: &[u8], size| {
         let hash = blake3::hash(content);
         storage.has(&path("a"), size, hash, &Cancel::default())

@@ -1,7 +1,5 @@
 //! A client of a life: what it does, and what it knows.
 
-use super::life::{PORT, SERVER, Stamp, USERS};
-use super::network;
 use crate::client::{
     ClientOptions, GetOptions, Outcome, Report, Retry, SendOptions, SendSource, ServerAddress,
     TreeOptions, get, send_tree, transfer,
@@ -11,7 +9,8 @@ use crate::defaults::default_controller;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::path::RemotePath;
-use crate::storage::world::random::Random;
+use crate::simulated::network::{self, PORT, SERVER};
+use crate::simulated::random::Random;
 use crate::token::Token;
 use crate::wire::Reason;
 use std::cell::RefCell;
@@ -23,6 +22,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::time::sleep;
+
+/// Users, among whom the clients are divided. Each has a directory.
+pub(super) const USERS: usize = 2;
+
+/// What of a file changes when it is written: inode, length and the time of the last change. That
+/// has the ticks of the system's clock, in which a simulated world goes on for long.
+pub(super) type Stamp = (u64, u64, i64, i64);
 
 /// Files of a directory that is sent, at most.
 const FILES: u64 = 12;

@@ -1,16 +1,16 @@
 //! A life: clients of a server, what happens to them, and what must hold.
 
-use super::client::{Client, Content, Expected, State};
-use super::network::{self, HOST, Host};
-use super::{slow, system};
+use super::client::{Client, Content, Expected, State, USERS};
 use crate::credentials::identity::Identity;
 use crate::scratch_directory::ScratchDirectory;
 use crate::server::users::{Rights, User, Users};
 use crate::server::{Limits, ServeOptions, Server};
+use crate::simulated::calls::{self, Fault, World};
+use crate::simulated::disk::{Disk, Order};
+use crate::simulated::network::{self, HOST, Host, PORT, SERVER};
+use crate::simulated::random::Random;
+use crate::simulated::{slow, system};
 use crate::storage::KeepFree;
-use crate::storage::world::calls::{self, Fault, World};
-use crate::storage::world::disk::{Disk, Order};
-use crate::storage::world::random::Random;
 use crate::token::Token;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,11 +27,6 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_net::{Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration as Span, Probability, Rate};
 
-/// The host of the server; those of the clients follow.
-pub(super) const SERVER: Host = 0;
-pub(super) const PORT: u16 = 4433;
-/// Users, among whom the clients are divided. Each has a directory.
-pub(super) const USERS: usize = 2;
 /// Transfers at once; the others wait in the queue.
 const PLACES: usize = 2;
 /// How often the world is looked at.
@@ -117,10 +112,6 @@ impl AddAssign for Tally {
         self.digest = self.digest.rotate_left(1) ^ other.digest;
     }
 }
-
-/// What of a file changes when it is written: inode, length and the time of the last change. That
-/// has the ticks of the system's clock, in which a simulated world goes on for long.
-pub(super) type Stamp = (u64, u64, i64, i64);
 
 struct Life {
     plan: Plan,

@@ -1,10 +1,10 @@
 //! A user with a quota sends directories.
 
-use super::network;
 use super::scene::Scene;
 use crate::client::{Outcome, TreeOptions, TreeReport, send_tree, transfer};
 use crate::error::Error;
 use crate::scratch_directory::file_names;
+use crate::simulated::network;
 use crate::wire::Reason;
 use std::fs;
 use std::future::pending;

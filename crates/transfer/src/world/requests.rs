@@ -1,15 +1,15 @@
 //! What a server answers to a client that the test plays.
 
 use super::scene::{Scene, open};
-use super::{slow, system};
 use crate::client::{ClientOptions, ClientSession, transfer};
 use crate::connection::{close, framing};
 use crate::file_sender::{Account, send_stream};
 use crate::server::ServeOptions;
 use crate::server::users::User;
-use crate::storage::world::calls::{self, World};
-use crate::storage::world::disk::{Disk, Order};
-use crate::storage::world::random::Random;
+use crate::simulated::calls::{self, World};
+use crate::simulated::disk::{Disk, Order};
+use crate::simulated::random::Random;
+use crate::simulated::{slow, system};
 use crate::token::Token;
 use crate::wire::{
     ChunkHeader, Kind, Message, Metadata, PROBE, PackEntry, PackReader, Put, Reason,

@@ -1,16 +1,15 @@
 //! One client and its server in virtual time, as the scenes need them.
 
 use super::client::to_server;
-use super::life::{PORT, SERVER};
-use super::network::{self, HOST};
-use super::pair::{self, CLIENT, link};
 use crate::client::{ClientOptions, ClientSession, Retry, SendOptions, SendSource};
+use crate::connection::pair::{self, link};
 use crate::connection::parameters;
 use crate::credentials::identity::Identity;
 use crate::error::Error;
 use crate::scratch_directory::{ScratchDirectory, file_names};
 use crate::server::users::{Rights, User, Users};
 use crate::server::{ServeOptions, Server};
+use crate::simulated::network::{self, CLIENT, HOST, PORT, SERVER};
 use std::future::pending;
 use std::io::Cursor;
 use std::net::SocketAddr;

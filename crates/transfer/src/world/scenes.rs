@@ -1,21 +1,20 @@
 //! Single scenes: one client, its server, and a network that fails, in virtual time.
 
-use super::life::SERVER;
-use super::network;
-use super::pair::link;
 use super::scene::Scene;
-use super::slow;
 use crate::client::{
     GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions, Update, get, list,
     send_tree, transfer,
 };
+use crate::connection::pair::link;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::scratch_directory::{Unprivileged, file_names};
 use crate::server::users::User;
-use crate::storage::world::calls::{self, World};
-use crate::storage::world::disk::{Disk, Order};
-use crate::storage::world::random::Random;
+use crate::simulated::calls::{self, World};
+use crate::simulated::disk::{Disk, Order};
+use crate::simulated::network::{self, SERVER};
+use crate::simulated::random::Random;
+use crate::simulated::slow;
 use crate::storage::{Lock, Storage, StorageOptions};
 use crate::wire::Reason;
 use std::cell::{Cell, RefCell};

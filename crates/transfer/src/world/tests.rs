@@ -1,7 +1,7 @@
 //! Many lives; a failing one is made shorter.
 
 use super::life::{Event, Plan, Tally, live};
-use crate::storage::world::calls::Fault;
+use crate::simulated::calls::Fault;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::ops::Range;
@@ -157,7 +157,7 @@ fn end_well(name: &str, usual: u64) {
     }
     let busy = name == "busy";
     let seeds = match variable("WORLD_SEEDS") {
-        Some(text) => crate::storage::world::seeds_of(&text),
+        Some(text) => super::seeds_of(&text),
         None => 0..usual,
     };
     let started = Instant::now();

@@ -30,7 +30,7 @@ pub(super) enum Answer {
 /// Probes a server for at most 1.5 s.
 pub(super) async fn probe(server: SocketAddr) -> Answer {
     #[cfg(test)]
-    if crate::world::network::is_simulated() {
+    if crate::simulated::network::is_simulated() {
         return Answer::None;
     }
     let Ok(socket) = UdpSocket::bind(udp::any(server)).await else {

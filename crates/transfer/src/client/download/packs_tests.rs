@@ -2,7 +2,9 @@
 
 use super::item::{Item, STALL};
 use super::packs::{Outcome, get_small};
+use crate::client::ClientSession;
 use crate::connection::framing::{self, Control};
+use crate::connection::pair::Pair;
 use crate::connection::parameters;
 use crate::connection::routes::Routes;
 use crate::file_sender::{Account, send_stream};
@@ -10,7 +12,6 @@ use crate::path::RemotePath;
 use crate::scratch_directory::ScratchDirectory;
 use crate::storage::{Storage, StorageOptions};
 use crate::wire::{ChunkHeader, Finish, Kind, Message, Metadata, PackEntry, PackReader};
-use crate::world::pair::Pair;
 use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ fn a_small_file_that_the_server_leaves_out_is_got_alone() {
         let scratch = ScratchDirectory::in_memory();
         let storage = Storage::open(scratch.path(), StorageOptions::default());
         let storage = storage.expect("opened");
-        let session = pair.session();
+        let session = ClientSession::of(&pair);
         let items = ["a", "b"].map(|name| {
             let path = RemotePath::new(name).expect("a path");
             let metadata = Metadata::plain(Kind::File);

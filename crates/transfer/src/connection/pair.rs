@@ -1,14 +1,12 @@
 //! Scenes between two hosts in virtual time, and the two ends of a connection between them.
 
-use super::life::{PORT, SERVER};
-use super::network::{self, HOST, Host};
-use super::{slow, system};
-use crate::client::ClientSession;
-use crate::connection::{parameters, udp};
+use super::{parameters, udp};
 use crate::credentials::identity::Identity;
 use crate::credentials::tls;
 use crate::fingerprint::Pins;
 use crate::scratch_directory::ScratchDirectory;
+use crate::simulated::network::{self, CLIENT, HOST, PORT, SERVER};
+use crate::simulated::{slow, system};
 use noq_proto::{ClientConfig, EndpointConfig, ServerConfig};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,13 +16,11 @@ use whimbrel_quic::endpoint::{self, Connection, Endpoint};
 use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_units::{Bytes, Duration as Span, Rate};
 
-/// The host of the client.
-pub(super) const CLIENT: Host = 1;
 /// A scene that lasts longer waits for something that never comes.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// A link of this rate, one-way delay (ms) and buffer size (bytes).
-pub(super) fn link(bits_per_sec: u64, delay_ms: u64, queue: u64) -> LinkSpec {
+pub(crate) fn link(bits_per_sec: u64, delay_ms: u64, queue: u64) -> LinkSpec {
     LinkSpec {
         service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bits_per_sec))),
         delay: Delay::constant(Duration::from_millis(delay_ms).into()),
@@ -34,7 +30,7 @@ pub(super) fn link(bits_per_sec: u64, delay_ms: u64, queue: u64) -> LinkSpec {
 }
 
 /// Plays a scene over this link, in a thread and a runtime of its own.
-pub(super) fn play_over(link: LinkSpec, scene: impl AsyncFnOnce() + Send) {
+pub(crate) fn play_over(link: LinkSpec, scene: impl AsyncFnOnce() + Send) {
     let play = || {
         system::begin(0);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -54,16 +50,11 @@ pub(super) fn play_over(link: LinkSpec, scene: impl AsyncFnOnce() + Send) {
 pub(crate) struct Pair {
     pub client: Connection,
     pub server: Connection,
-    dialing: Endpoint,
+    pub dialing: Endpoint,
     _serving: Endpoint,
 }
 
 impl Pair {
-    /// The client's end as its code knows it, with the token already accepted.
-    pub fn session(&self) -> ClientSession {
-        ClientSession::welcome(self.dialing.clone(), self.client.clone())
-    }
-
     /// Plays a scene between two ends with a link of this rate, 10 ms and a long queue.
     pub fn play(bits_per_sec: u64, scene: impl AsyncFnOnce(Self) + Send) {
         Self::play_with_window(bits_per_sec, 64 << 20, scene);

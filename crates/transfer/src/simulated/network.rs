@@ -1,6 +1,7 @@
 //! Hosts, the links between them, and addresses that change.
 
-use crate::storage::world::random::Random;
+use super::calls;
+use super::random::Random;
 use noq_proto::EndpointConfig;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -22,7 +23,7 @@ const FIRST_PORT: u16 = 40_000;
 
 tokio::task_local! {
     /// The host on which a task runs.
-    pub(super) static HOST: Host;
+    pub(crate) static HOST: Host;
 }
 
 thread_local! {
@@ -30,10 +31,16 @@ thread_local! {
 }
 
 /// The number of a host. Its address may change.
-pub(super) type Host = usize;
+pub(crate) type Host = usize;
+
+/// The host of the server (those of the clients follow), and the port at which it listens.
+pub(crate) const SERVER: Host = 0;
+pub(crate) const PORT: u16 = 4433;
+/// The host of the first client.
+pub(crate) const CLIENT: Host = 1;
 
 /// The hosts and links of a world.
-pub(super) struct Network {
+pub(crate) struct Network {
     began: Instant,
     random: Random,
     link: LinkSpec,
@@ -76,7 +83,7 @@ fn with<T>(work: impl FnOnce(&mut Network) -> T) -> Option<T> {
 }
 
 /// Puts a network into this thread: so many hosts, and the same link from each to each.
-pub(super) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
+pub(crate) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
     let more = Arc::new(Notify::new());
     let network = Network {
         began: Instant::now(),
@@ -101,17 +108,17 @@ fn address(host: Host, number: u64) -> IpAddr {
 }
 
 /// The present address of a host.
-pub(super) fn address_of(host: Host) -> IpAddr {
+pub(crate) fn address_of(host: Host) -> IpAddr {
     with(|network| network.addresses[host]).unwrap_or([0, 0, 0, 0].into())
 }
 
 /// A host gets another address, as behind a NAT that forgets: nothing tells its processes.
-pub(super) fn move_host(host: Host) {
+pub(crate) fn move_host(host: Host) {
     with(|network| network.addresses[host] = address(host, network.sent));
 }
 
 /// Nothing reaches a host or leaves it, or everything does again.
-pub(super) fn set_dark(host: Host, dark: bool) {
+pub(crate) fn set_dark(host: Host, dark: bool) {
     with(|network| match dark {
         true => network.dark.insert(host),
         false => network.dark.remove(&host),
@@ -119,7 +126,7 @@ pub(super) fn set_dark(host: Host, dark: bool) {
 }
 
 /// From now on links are like this.
-pub(super) fn set_links(link: LinkSpec) {
+pub(crate) fn set_links(link: LinkSpec) {
     with(|network| {
         network.link = link;
         network.links.clear();
@@ -127,7 +134,7 @@ pub(super) fn set_links(link: LinkSpec) {
 }
 
 /// The processes of a host are killed: their endpoints are gone without a word.
-pub(super) fn kill(host: Host) {
+pub(crate) fn kill(host: Host) {
     let ended = with(|network| {
         let ends = std::mem::take(&mut network.ends);
         let (ended, left) = ends.into_iter().partition(|((on, _), _)| *on == host);
@@ -140,7 +147,7 @@ pub(super) fn kill(host: Host) {
 
 /// Datagrams sent so far, and the beginning of the hash of all that they are: of lives that are the
 /// same it is the same.
-pub(super) fn sent() -> (u64, u64) {
+pub(crate) fn sent() -> (u64, u64) {
     with(|network| {
         let mut digest = [0; 8];
         network.digest.finalize_xof().fill(&mut digest);
@@ -211,8 +218,7 @@ async fn drive(
 
 fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
     // A process that died in a call on its disk says no more.
-    let dead = host == super::life::SERVER
-        && crate::storage::world::calls::with(|world| world.dead) == Some(true);
+    let dead = host == SERVER && calls::with(|world| world.dead) == Some(true);
     with(|network| {
         network.sent += 1;
         let now = network.began.elapsed();

@@ -1,7 +1,7 @@
 //! A disk that is slow: work that blocks takes its time.
 
+use super::random::Random;
 use crate::error::Error;
-use crate::storage::world::random::Random;
 use std::cell::RefCell;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -25,7 +25,7 @@ fn with<T>(work: impl FnOnce(&mut Slow) -> T) -> Option<T> {
 }
 
 /// A disk that is fast, until it is said to be slow.
-pub(super) fn begin(seed: u64) {
+pub(crate) fn begin(seed: u64) {
     SLOW.replace(Some(Slow {
         random: Random::new(seed),
         most: Duration::ZERO,
@@ -40,7 +40,7 @@ pub(crate) fn set(most: Duration) {
 
 /// What waits goes on at once. A process that is killed has no work any more, so the caller sees to
 /// it that the work of one has no effect.
-pub(super) fn end_all() {
+pub(crate) fn end_all() {
     with(|slow| slow.ended.send_replace(()));
 }
 

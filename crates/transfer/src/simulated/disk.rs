@@ -21,9 +21,9 @@ const SECTOR: u64 = 512;
 /// The number of a file, directory or link, never used again.
 pub(crate) type Node = usize;
 /// A directory and a name in it.
-pub(super) type Name = (Node, Vec<u8>);
+pub(crate) type Name = (Node, Vec<u8>);
 /// What the system calls a file: device and inode.
-pub(super) type Inode = (u64, u64);
+pub(crate) type Inode = (u64, u64);
 
 /// Which changes of names survive a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

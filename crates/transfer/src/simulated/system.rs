@@ -4,7 +4,7 @@
 //! keys, tokens and the order of hash maps follow from the seed, too: the standard library, ring
 //! and the crate `getrandom` ask there. In all other threads the functions do what they always do.
 
-use crate::storage::world::random::Random;
+use super::random::Random;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::mem::transmute;
@@ -22,13 +22,18 @@ thread_local! {
 
 /// From now on all randomness of this thread follows from a seed. A thread whose hash maps shall
 /// have the same order each time calls this first.
-pub(super) fn begin(seed: u64) {
+pub(crate) fn begin(seed: u64) {
     RANDOM.replace(Some(Random::new(seed)));
     pass(Duration::ZERO);
 }
 
+/// Whether this thread has a time of day of its own.
+pub(crate) fn is_begun() -> bool {
+    TIME.get().is_some()
+}
+
 /// So long ago the life began.
-pub(super) fn pass(since: Duration) {
+pub(crate) fn pass(since: Duration) {
     TIME.set(Some(BEGIN + since));
 }
 

@@ -1,16 +1,21 @@
-//! The words of a code.
+//! The three words of a code; [`pake`]: how both ends prove that they have the same words.
 //!
 //! Each is one of the 2048 of BIP 39, which differ in their first four letters: 33 bits. The first
 //! word is public: it says which of several codes is meant. The other two are the secret, 22 bits.
 //! Each code allows one guess, so whoever tries is right once in 4,194,304 codes, however many
 //! computers do it: the words never leave the two ends, and nothing that does allows to try them.
 
+pub(crate) mod pake;
+
 use crate::random::{self, NoRandomness};
 use bip39::Language;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use whimbrel_units::nearest;
 
+/// How long a code is valid.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Words of a code.
 const WORDS: usize = 3;
 /// Bits of a word.

@@ -74,7 +74,7 @@ fn identities() -> (Identity, Identity) {
 }
 
 /// The sender's part. Returns the token for the receiver, whose certificate the session has proved.
-pub(super) async fn prove(connection: &Connection, code: &Code) -> Result<Token, Error> {
+pub(crate) async fn prove(connection: &Connection, code: &Code) -> Result<Token, Error> {
     let password = Password::new(code.secret());
     let (sender, receiver) = identities();
     let (state, message) = Spake2::<Ed25519Group>::start_a(&password, &sender, &receiver);

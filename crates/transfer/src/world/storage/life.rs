@@ -1,8 +1,5 @@
 //! A life: transfers as a server makes them, crashes, and what must hold after each of them.
 
-use super::calls::{self, Fault, Planted, World};
-use super::disk::{Disk, Order};
-use super::random::Random;
 use crate::blocks::{BlockHashes, CHUNK, FINE_LOG, hash_subtree};
 use crate::cancel::Cancel;
 use crate::error::Error;
@@ -10,6 +7,9 @@ use crate::file_receiver::{compare, root};
 use crate::path::RemotePath;
 use crate::ranges::RangeSet;
 use crate::scratch_directory::ScratchDirectory;
+use crate::simulated::calls::{self, Fault, Planted, World};
+use crate::simulated::disk::{Disk, Order};
+use crate::simulated::random::Random;
 use crate::storage::{Directories, Lock, Storage, StorageOptions};
 use crate::wire::{FileTime, Kind, Metadata, PackEntry, Reason};
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};

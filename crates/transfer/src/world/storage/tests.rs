@@ -1,7 +1,7 @@
 //! Many lives; a failing one is made shorter.
 
-use super::calls::{self, Fault, Planted};
 use super::life::{Life, Plan, Tally};
+use crate::simulated::calls::{self, Fault, Planted};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ fn seeds() -> std::ops::Range<u64> {
     let Some(text) = variable("WORLD_SEEDS") else {
         return 0..LIVES;
     };
-    super::seeds_of(&text)
+    crate::world::seeds_of(&text)
 }
 
 fn plan(seed: u64) -> Plan {

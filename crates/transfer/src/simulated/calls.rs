@@ -4,7 +4,8 @@
 
 use super::disk::{Disk, Inode, Name, Node};
 use super::random::Random;
-use crate::storage::system::real;
+use super::system as clock;
+use crate::file_calls;
 use rustix::fs as system;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps, fstat, statat};
 use rustix::io::Errno;
@@ -327,7 +328,7 @@ pub(crate) fn renameat_with(
 fn date(at: impl AsFd, name: &[u8]) {
     let found = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
     let is_real = found.is_ok_and(|stat| stat.st_mtime > SET_BY_CLIENTS);
-    if !is_real || !crate::world::network::is_simulated() {
+    if !is_real || !clock::is_begun() {
         return;
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -472,13 +473,13 @@ pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno>
 
 pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
     if !is_on_disk(file) {
-        return real::set_len(file, size);
+        return file_calls::set_len(file, size);
     }
     whole(&[Fault::Full, Fault::Kill])?;
     if is_planted(Planted::Length) {
         return Ok(());
     }
-    real::set_len(file, size)?;
+    file_calls::set_len(file, size)?;
     if let Some(node) = node_of(file) {
         with(|world| world.disk.set_length(node, size));
     }
@@ -487,7 +488,7 @@ pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
 
 pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> {
     if !is_on_disk(file) {
-        return real::write_all_at(file, data, at);
+        return file_calls::write_all_at(file, data, at);
     }
     let fault = fault(&[Fault::Full, Fault::Write, Fault::Kill])?;
     // A part may be written.
@@ -498,7 +499,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> 
     let short = usize::from(is_planted(Planted::ShortWrite));
     let written = &data[..part.unwrap_or(0).saturating_sub(short)];
     let at = at + u64::from(at > 0 && is_planted(Planted::ShiftedWrite));
-    real::write_all_at(file, written, at)?;
+    file_calls::write_all_at(file, written, at)?;
     if let Some(node) = node_of(file) {
         with(|world| world.disk.write(node, at, written));
     }
@@ -511,7 +512,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> 
 
 pub(crate) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
     if !is_on_disk(file) {
-        return real::write_all(file, data);
+        return file_calls::write_all(file, data);
     }
     write_all_at(file, data, 0)
 }
