@@ -65,9 +65,17 @@ impl Captured {
         text.lines().map(row).collect()
     }
 
-    /// Number of packets that match a filter.
-    fn count(&self, filter: &str) -> usize {
-        self.fields(filter, &["frame.number"]).len()
+    /// Number of packets that match each filter, without commas. One run of `tshark` counts all.
+    fn counts<const N: usize>(&self, filters: [&str; N]) -> [usize; N] {
+        let statistics = format!("io,stat,0,{}", filters.join(","));
+        let text = tshark(&self.file(), &["-q", "-z", &statistics]);
+        let row = text
+            .lines()
+            .find(|line| line.contains("<>"))
+            .expect("a row");
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        // The interval is first, then packets and bytes of each filter.
+        std::array::from_fn(|at| cells[2 + 2 * at].parse().expect("a number"))
     }
 
     /// Packets that are sent or received at an end, in order.
@@ -139,22 +147,17 @@ duration = "60 s"
 #[test]
 fn a_capture_of_a_run_without_loss_has_no_warnings() {
     let captured = Captured::new(CLEAN, Vantage::Sender);
-    assert_eq!(captured.count("_ws.malformed"), 0);
-    // 0x400000 is `note`: warnings and errors are above it.
-    assert_eq!(captured.count("_ws.expert.severity > 0x400000"), 0);
-    for analysis in [
-        "retransmission",
-        "lost_segment",
-        "ack_lost_segment",
-        "duplicate_ack",
-        "out_of_order",
-    ] {
-        assert_eq!(
-            captured.count(&format!("tcp.analysis.{analysis}")),
-            0,
-            "{analysis}"
-        );
-    }
+    let warnings = captured.counts([
+        "_ws.malformed",
+        // 0x400000 is `note`: warnings and errors are above it.
+        "_ws.expert.severity > 0x400000",
+        "tcp.analysis.retransmission",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.ack_lost_segment",
+        "tcp.analysis.duplicate_ack",
+        "tcp.analysis.out_of_order",
+    ]);
+    assert_eq!(warnings, [0; 7]);
     let fields = [
         "tcp.flags.str",
         "tcp.seq",
@@ -216,14 +219,14 @@ fn checksums_cover_the_whole_of_each_packet() {
             writer.write_block(&block).expect("written");
         }
         drop(writer);
-        let all = captured.count("ip");
-        assert!(all > 1000);
         // 1: good.
-        assert_eq!(captured.count("ip.checksum.status == 1"), all);
-        assert_eq!(
-            captured.count("tcp.checksum.status == 1 or udp.checksum.status == 1"),
-            all
-        );
+        let [all, headers, packets] = captured.counts([
+            "ip",
+            "ip.checksum.status == 1",
+            "tcp.checksum.status == 1 or udp.checksum.status == 1",
+        ]);
+        assert!(all > 1000);
+        assert_eq!((headers, packets), (all, all));
     }
 }
 
@@ -233,11 +236,14 @@ fn retransmissions_and_their_bytes_are_recognised() {
     let flow = &captured.outcome.flows[0];
     assert!(flow.retransmits > 30);
     // At the sender nothing is out of order: packets reported so are early retransmissions.
-    let again = captured.count("tcp.analysis.retransmission or tcp.analysis.out_of_order");
+    let [again, lost, lost_acks, duplicates] = captured.counts([
+        "tcp.analysis.retransmission or tcp.analysis.out_of_order",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.ack_lost_segment",
+        "tcp.analysis.duplicate_ack",
+    ]);
     assert_eq!(again as u64, flow.retransmits);
-    assert_eq!(captured.count("tcp.analysis.lost_segment"), 0);
-    assert_eq!(captured.count("tcp.analysis.ack_lost_segment"), 0);
-    let duplicates = captured.count("tcp.analysis.duplicate_ack");
+    assert_eq!((lost, lost_acks), (0, 0));
     assert!(duplicates > 100, "{duplicates}");
     let data: u64 = captured
         .fields("tcp.len > 0", &["tcp.len"])
@@ -285,15 +291,20 @@ fn a_filter_finds_the_truth_about_each_loss() {
     let captured = Captured::new(LOSSY, Vantage::Sender);
     let lost = &captured.outcome.flows[0].lost;
     assert!(lost.random > 10 && lost.queue_overflow > 10, "{lost:?}");
-    let count = |what: &str| captured.count(&format!("frame.comment contains \"{what}\"")) as u64;
-    assert_eq!(count("dropped on L: random loss"), lost.random);
-    assert_eq!(count("queue overflow"), lost.queue_overflow);
-    assert_eq!(count("dropped on"), lost.total());
+    let counts = captured.counts([
+        "frame.comment contains \"dropped on L: random loss\"",
+        "frame.comment contains \"queue overflow\"",
+        "frame.comment contains \"dropped on\"",
+    ]);
+    assert_eq!(
+        counts.map(|count| count as u64),
+        [lost.random, lost.queue_overflow, lost.total()]
+    );
     // Each decision is logged once, with the truth.
     let verdicts = captured.outcome.flows[0].discrimination.expect("it judges");
+    let comments = captured.fields("frame.comment contains \"judged\"", &["frame.comment"]);
     let judged = |verdict: &str, truth: &str| {
         let text = format!("judged: {verdict} (truth: {truth})");
-        let comments = captured.fields("frame.comment contains \"judged\"", &["frame.comment"]);
         let all = comments
             .iter()
             .map(|row| row[0].matches(&text).count() as u64);
@@ -354,14 +365,16 @@ duration = "60 s"
     let captured = Captured::new(text, Vantage::Receiver);
     let marked = captured.outcome.flows[0].marked;
     assert!(marked > 10, "{marked}");
-    assert_eq!(captured.count("ip.dsfield.ecn == 3") as u64, marked);
-    assert!(captured.count("tcp.flags.ece == 1 and tcp.len == 0 and tcp.flags.syn == 0") > 0);
-    assert!(captured.count("tcp.flags.cwr == 1 and tcp.len > 0") > 0);
-    assert_eq!(
-        captured.count("tcp.flags.syn == 1 and tcp.flags.cwr == 1"),
-        1
-    );
-    assert_eq!(captured.count("_ws.malformed"), 0);
+    let [marks, echoes, answers, begins, malformed] = captured.counts([
+        "ip.dsfield.ecn == 3",
+        "tcp.flags.ece == 1 and tcp.len == 0 and tcp.flags.syn == 0",
+        "tcp.flags.cwr == 1 and tcp.len > 0",
+        "tcp.flags.syn == 1 and tcp.flags.cwr == 1",
+        "_ws.malformed",
+    ]);
+    assert_eq!(marks as u64, marked);
+    assert!(echoes > 0 && answers > 0, "{echoes} {answers}");
+    assert_eq!((begins, malformed), (1, 0));
 }
 
 #[test]
@@ -413,10 +426,8 @@ duration = "5 s"
         .filter(|line| line.contains("<->"))
         .count();
     assert_eq!(lines, 3, "{conversations}");
-    assert_eq!(
-        captured.count("tcp.analysis.lost_segment and ip.src == 10.0.0.0/16"),
-        0
-    );
+    let lost = captured.counts(["tcp.analysis.lost_segment and ip.src == 10.0.0.0/16"]);
+    assert_eq!(lost, [0]);
 }
 
 const AATP: &str = r#"
@@ -449,8 +460,9 @@ fn aatp_is_captured_as_datagrams_with_its_messages() {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(row[2], hex);
     }
-    assert_eq!(captured.count("_ws.malformed"), 0);
-    let dropped = captured.count("frame.comment contains \"dropped on L\"");
+    let [malformed, dropped] =
+        captured.counts(["_ws.malformed", "frame.comment contains \"dropped on L\""]);
+    assert_eq!(malformed, 0);
     assert!(dropped > 0);
 }
 
