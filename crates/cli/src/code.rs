@@ -44,7 +44,7 @@ impl MeetArgs {
     }
 }
 
-/// What is the same for everybody whom this end does not know yet.
+/// Options for an end that is not known yet: the words replace its address and its token.
 pub fn stranger() -> Result<ClientOptions, Error> {
     let nowhere = ServerAddress {
         host: String::new(),
@@ -62,7 +62,7 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(exit_code(error))
 }
 
-/// Shows words and sends to whoever has them.
+/// Shows words and sends to the receiver that has them.
 pub fn send(
     tree: TreeOptions,
     meet: MeetArgs,

@@ -31,7 +31,7 @@ use whimbrel_units::{Bytes, Duration, Rate};
 const TRACE_INTERVAL: Duration = Duration::from_millis(100);
 /// Default length of intervals: iperf3's default.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Where nobody watches, an interrupted transfer is tried again for this long.
+/// Without a terminal, an interrupted transfer is tried again for this long.
 const RETRY_FOR: Duration = Duration::from_secs(24 * 3600);
 /// What the user writes for standard input.
 const STDIN: &str = "-";
@@ -336,7 +336,7 @@ fn looks_like_a_server(argument: &OsStr) -> bool {
     text.contains(':') && !Path::new(argument).exists()
 }
 
-/// What is sent to whoever has the words.
+/// What is sent to the receiver that has the words.
 fn offered(args: SendArgs, sources: Vec<PathBuf>) -> anyhow::Result<TreeOptions> {
     if args.delete || args.dry_run || args.name.is_some() {
         let text = "--delete, --dry-run and --name are for a HOST";

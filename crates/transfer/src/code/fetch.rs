@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use whimbrel_units::{Bytes, Duration as Span};
 
-/// Words that nobody offers are wrong words, most likely: so long they are looked for on this
+/// Words that nobody offers are most likely wrong: they are looked for so long on this
 /// network although the meeting server does not know them. And so long after the end of a meeting
 /// a sender may turn out to have come directly.
 const NEAR: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! The sender: shows words, and sends to whoever proves to have them.
+//! The sender: shows words, and sends to the receiver that proves to have them.
 
 use super::carried::{for_sender, loopback};
 use super::lan;
@@ -202,7 +202,7 @@ async fn introduce(
     })
 }
 
-/// Connects to whoever is at an address.
+/// Connects to the end at an address.
 pub(super) async fn connect(
     client: &ClientOptions,
     address: SocketAddr,

@@ -63,7 +63,7 @@ pub struct GetOptions {
     pub filter: Filter,
     /// Remove here, when all files are here, what the server's directories do not have.
     pub delete: Option<DeleteOptions>,
-    /// Find out what would be got and removed, and do neither.
+    /// Find out what would be downloaded and removed, and do neither.
     pub dry_run: bool,
     /// The maximum rate of file data.
     pub bandwidth: Option<Rate>,
@@ -115,7 +115,7 @@ pub struct GetReport {
     pub goodput_bps: f64,
     /// Whether all files are here.
     pub outcome: Outcome,
-    /// Paths of files that would be got, with `dry_run`.
+    /// Paths of files that would be downloaded, with `dry_run`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_get: Vec<String>,
     /// Files and directories that were removed here; with `dry_run`: that would be.

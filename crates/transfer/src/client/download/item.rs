@@ -1,4 +1,4 @@
-//! What is to be got, and how much of it is here.
+//! What to download, and how much of it is here.
 
 use crate::client::news::News;
 use crate::path::RemotePath;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `get` | a request, and each large file of it |
 //! | `packs` | small files |
-//! | `item` | what is to be got, and how much of it is here |
+//! | `item` | what to download, and how much of it is here |
 //! | `place` | where it goes |
 
 mod get;

@@ -36,7 +36,7 @@ pub(super) enum Outcome {
     Stored,
     /// It is not, and why.
     Failed(Error),
-    /// It is not small or changes all the time: it must be got as a file of its own.
+    /// It is not small, or changes all the time: it must be downloaded as a file of its own.
     Alone,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be got, and where it goes, as users of rsync and scp expect.
+//! What to download, and where it goes, as users of rsync and scp expect.
 
 use crate::error::Error;
 use crate::path::RemotePath;
@@ -14,7 +14,7 @@ pub struct Wanted {
     /// Its path on the server; `None` is the user's own directory.
     pub path: Option<RemotePath>,
     /// Only what the directory contains, without the directory itself. The user's own directory is
-    /// always got in this way.
+    /// always downloaded in this way.
     pub content: bool,
 }
 

@@ -57,7 +57,7 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// What to tell the client. Who has no token does not learn more.
+    /// What the client is told. A client without a valid token learns no more than that.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Unknown => "the token is wrong; ask the operator of the server for the right one",
