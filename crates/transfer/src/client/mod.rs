@@ -3,6 +3,7 @@
 //!
 //! | part | content |
 //! |---|---|
+//! | `address`, `via` | a server as the user names it, and the network interfaces |
 //! | `options`, `update` | what requests share, and what they report |
 //! | `connect` | a connection to a server that has proved its identity |
 //! | `acquaintance` | the fingerprint of a server that is not known yet |
@@ -15,6 +16,7 @@
 //! | `summary`, `paths`, `interval_statistics` | how a transfer went |
 
 mod acquaintance;
+mod address;
 mod attempts;
 mod connect;
 mod download;
@@ -33,10 +35,11 @@ mod session;
 mod summary;
 mod update;
 mod upload;
+mod via;
 
 pub use acquaintance::fingerprint_of;
+pub use address::ServerAddress;
 pub(crate) use connect::{Connected, Dial};
-pub use connect::{ServerAddress, Via};
 pub use download::{GetOptions, GetReport, Wanted, get};
 pub use filter::Filter;
 pub use listing::{ListOptions, Listing, RemoveOptions, list, remove};
@@ -55,3 +58,4 @@ pub use upload::{
     Report, SendOptions, SendSource, StreamReader, TreeOptions, TreeReport, send, send_tree,
     transfer,
 };
+pub use via::Via;

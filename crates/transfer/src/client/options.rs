@@ -1,7 +1,8 @@
 //! Options that all requests of a client share.
 
-use super::connect::{ServerAddress, Via};
+use super::address::ServerAddress;
 use super::retry::Retry;
+use super::via::Via;
 use crate::connection::over_tcp::{TcpAlgorithm, TransportChoice};
 use crate::connection::qlog::QlogFolder;
 use crate::credentials::known_hosts::KnownHosts;

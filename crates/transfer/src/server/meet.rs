@@ -34,7 +34,7 @@ impl Peer {
         let result = match (&self.shared.meetings, stranger.sender) {
             (None, _) => Err(Error::refused(
                 Reason::Rights,
-                "this server lets nobody meet",
+                "this server lets nobody meet; its operator can allow it",
             )),
             (Some(_), _) if place >= 1 << 11 => {
                 Err(Error::Protocol("there is no such word".to_owned()))

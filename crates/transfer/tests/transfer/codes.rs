@@ -153,5 +153,5 @@ async fn a_server_lets_strangers_meet_only_if_its_operator_wants() {
     };
     let fetched = fetch(options, |_| (), std::future::pending()).await;
     let error = fetched.expect_err("refused").to_string();
-    assert!(error.contains("start it with --meet"), "{error}");
+    assert!(error.contains("its operator can allow it"), "{error}");
 }

@@ -2,24 +2,18 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | `address` | a server as the user names it |
 //! | `race` | several addresses at once (RFC 8305) |
-//! | `via` | the network interfaces |
 //! | `tcp` | where UDP is blocked |
 //! | `small_packets` | what a silent server answers |
 //! | `failure` | why it failed, and what to do |
 
-mod address;
 mod failure;
 mod race;
 mod small_packets;
 mod tcp;
-mod via;
-
-pub use address::ServerAddress;
-pub use via::Via;
 
 use super::options::ClientOptions;
+use super::via;
 use crate::connection::over_tcp::{Transport, TransportChoice};
 use crate::connection::{datagrams, udp};
 use crate::credentials::identity::SERVER_NAME;
