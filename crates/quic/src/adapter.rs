@@ -26,8 +26,8 @@
 
 use crate::Monitor;
 use crate::control::Control;
-use crate::feedback::{FAST, SMALL};
-use crate::lane::News;
+use crate::feedback::FAST;
+use crate::lane::{News, SMALL};
 use crate::monitor::PathMonitor;
 use crate::siblings::SiblingSlot;
 use noq_proto::RttEstimator;

@@ -10,6 +10,8 @@ use whimbrel_cc::path_scheduler::PathView;
 use whimbrel_cc::shared_bottleneck::PathSample;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
+/// A smaller packet, bytes, carries no data but its mark.
+pub(crate) const SMALL: usize = 256;
 /// Bytes of a full packet that are not the application's: QUIC's header and tag, and the header of
 /// a STREAM frame.
 const OVERHEAD: u64 = 36;
@@ -180,7 +182,7 @@ fn probe_timeout(news: &News) -> Duration {
 }
 
 fn payload(bytes: u64) -> u64 {
-    match bytes < crate::feedback::SMALL as u64 {
+    match bytes < SMALL as u64 {
         true => 0,
         false => bytes - OVERHEAD,
     }

@@ -8,9 +8,9 @@
 use super::contain::contain;
 use super::inbox::Inbox;
 use super::obstacle::Obstacle;
+use super::outgoing::Outgoing;
 use super::paths::Link;
 use super::state::{ConnectionRef, NetworkChange, Shared, State};
-use super::transmit::Outgoing;
 use super::waiters::{HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Stamps};
 use bytes::{Bytes, BytesMut};

@@ -8,10 +8,10 @@
 use super::core::{Arrival, Core, Deadline};
 use super::links::Links;
 use super::obstacle::Obstacle;
+use super::outgoing::Outgoing;
 use super::route;
 use super::shared::EndpointShared;
 use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
-use super::transmit::Outgoing;
 use super::watch::{self, Change, NetworkWatch};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, ppoll};

@@ -12,9 +12,10 @@
 //! | part | content |
 //! |---|---|
 //! | `core` | noq's endpoint and connections; datagrams in, datagrams out |
-//! | `transmit`, `quantum` | what leaves next, and how many datagrams at once |
+//! | `transmit`, `outgoing`, `quantum` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
+//! | `kept`, `receive_window` | data that the application keeps, and the window |
 //! | `links` | the sockets of several links |
 //! | `route` | which way packets to an address leave |
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
@@ -50,12 +51,14 @@ mod moving_tests;
 mod obstacle;
 #[cfg(test)]
 mod outage_tests;
+mod outgoing;
 mod paths;
 #[cfg(test)]
 mod paths_tests;
 mod prepared;
 mod quantum;
 mod receive_stream;
+mod receive_window;
 #[cfg(test)]
 mod reordering_tests;
 mod route;

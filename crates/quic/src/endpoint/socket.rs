@@ -7,7 +7,7 @@
 
 use super::core::Arrival;
 use super::obstacle::{self, Obstacle};
-use super::transmit::Outgoing;
+use super::outgoing::Outgoing;
 use crate::feedback::Stamps;
 use bytes::BytesMut;
 use nix::sys::socket::{

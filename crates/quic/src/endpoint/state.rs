@@ -1,11 +1,11 @@
 //! The state of one connection, shared by the core and the application's handles.
 
 use super::inbox::Inbox;
-use super::kept::{Kept, Window};
 use super::obstacle::Obstacle;
+use super::outgoing::Held;
 use super::paths::{Link, Paths, TooManyPaths};
 use super::quantum::Quantum;
-use super::transmit::Held;
+use super::receive_window::ReceiveWindow;
 use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
 use bytes::Bytes;
@@ -122,7 +122,7 @@ pub(crate) struct State {
     /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
     pub full_space: usize,
     /// What the peer may send, and what the application keeps.
-    pub window: Window,
+    pub window: ReceiveWindow,
     /// Its paths, if the peers agreed on several.
     pub paths: Option<Box<Paths>>,
 }
@@ -152,7 +152,7 @@ impl State {
             held: None,
             quantum: Quantum::default(),
             full_space,
-            window: Window::default(),
+            window: ReceiveWindow::default(),
             paths: None,
         }
     }
@@ -346,9 +346,9 @@ impl ConnectionRef {
         Self(Arc::new(Owner(shared)))
     }
 
-    /// See [`RecvStream::keep`](super::RecvStream::keep). It does not keep the connection open.
-    pub fn keep(&self, bytes: u64) -> Kept {
-        Kept::new(Arc::clone(&self.0.0), bytes)
+    /// The connection, which this does not keep open.
+    pub fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.0.0)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Behaviour of the endpoint, in virtual time and over loopback.
 
+use super::outgoing::Outgoing;
 use super::socket::{ReceiveBuffers, Socket, send_singly};
 use super::testing::{Network, Path, client_config, server_config, transport};
-use super::transmit::Outgoing;
 use super::waiters::{Topic, Waiters};
 use super::{Endpoint, Server};
 use crate::feedback::Stamps;

@@ -4,68 +4,16 @@
 //! permits one at a time that need not leave at once, consecutive datagrams of equal size to the
 //! same address are collected here, so that the kernel still gets many in one call (UDP GSO).
 
+use super::outgoing::{Held, Outgoing};
 use super::state::State;
 use crate::feedback::Permission;
-use noq_proto::{EcnCodepoint, PathId, Transmit};
-use std::net::{IpAddr, SocketAddr};
+use noq_proto::{PathId, Transmit};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
 /// Maximum size of the datagrams that one system call sends, bytes: what one UDP datagram over IPv4
 /// may carry.
 const MAX_BATCH: usize = 65_507;
-
-/// One or more datagrams to send. Their bytes are in a buffer beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outgoing {
-    /// Where to.
-    pub destination: SocketAddr,
-    /// The local address to send from, if it matters.
-    pub source: Option<IpAddr>,
-    /// The mark for explicit congestion notification.
-    pub ecn: Option<EcnCodepoint>,
-    /// If there are several datagrams: the size of all but the last, which may be smaller. Bytes.
-    pub segment_size: Option<usize>,
-    /// The datagram must be handed to the kernel at once.
-    pub exact: bool,
-    /// The link that it leaves over: 0 is the endpoint's socket.
-    pub link: usize,
-}
-
-impl Outgoing {
-    /// Datagrams that noq made.
-    pub fn new(transmit: &Transmit, link: usize, exact: bool) -> Self {
-        Self {
-            destination: transmit.destination,
-            source: transmit.src_ip,
-            ecn: transmit.ecn,
-            segment_size: transmit.segment_size,
-            exact,
-            link,
-        }
-    }
-
-    /// Number of datagrams in `size` bytes.
-    pub fn datagrams(&self, size: usize) -> usize {
-        self.segment_size.map_or(1, |s| size.div_ceil(s.max(1)))
-    }
-
-    fn goes_with(&self, transmit: &Transmit, link: usize) -> bool {
-        self.destination == transmit.destination
-            && self.link == link
-            && self.source == transmit.src_ip
-            && self.ecn == transmit.ecn
-            && transmit.segment_size.is_none()
-    }
-}
-
-/// A datagram that was made but could not leave with those before it.
-#[derive(Debug)]
-pub(super) struct Held {
-    transmit: Transmit,
-    link: usize,
-    data: Vec<u8>,
-}
 
 impl State {
     /// Makes what leaves next, at most `max_segments` datagrams. Its bytes replace those in

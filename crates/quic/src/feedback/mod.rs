@@ -25,6 +25,7 @@ pub use node::{Member, SharedNode};
 
 use crate::bursts::BurstFlow;
 use crate::control::{Control, Several};
+use crate::lane::SMALL;
 use arrivals::Arrivals;
 use collector::Collector;
 use message::Message;
@@ -36,9 +37,6 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_units::Time;
-
-/// A smaller packet carries no data but its mark.
-pub(crate) const SMALL: usize = 256;
 
 /// How the next packets may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::tls::NAME;
 use crate::endpoint::clock::Clock;
 use crate::endpoint::core::{Arrival, Core};
 use crate::endpoint::inbox::Inbox;
-use crate::endpoint::transmit::Outgoing;
+use crate::endpoint::outgoing::Outgoing;
 use crate::endpoint::{Connection, Endpoint, Prepared};
 use bytes::BytesMut;
 use noq_proto::crypto::{CryptoError, HmacKey};
