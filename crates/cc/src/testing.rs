@@ -186,6 +186,8 @@ pub(crate) struct Bottleneck {
     pub loss: f64,
     /// A packet that finds this many queued is marked, and its ACK echoes the mark.
     pub mark: Option<usize>,
+    /// What has left is passed on at multiples of this time; zero: at once.
+    pub slot: Duration,
     pub flows: Vec<Flow>,
     random: SplitMix64,
     /// Flow and packet; the one in transmission is first.
@@ -241,6 +243,7 @@ impl Bottleneck {
             room,
             loss: 0.0,
             mark: None,
+            slot: Duration::ZERO,
             flows: Vec::new(),
             random: SplitMix64::new(1),
             queue: VecDeque::new(),
@@ -348,7 +351,9 @@ impl Bottleneck {
     fn depart(&mut self) {
         if let Some((index, packet)) = self.queue.pop_front() {
             let flow = &mut self.flows[index];
-            let arrives = self.now + flow.delay;
+            let slot = self.slot.as_nanos().max(1);
+            let passed_on = self.now.since(Time::ZERO).as_nanos().next_multiple_of(slot);
+            let arrives = Time::ZERO + Duration::from_nanos(passed_on) + flow.delay;
             flow.acks.push_back((arrives, packet.order, packet.marked));
         }
         self.busy_until = match self.queue.is_empty() {

@@ -27,7 +27,9 @@ use super::{higher, lower};
 /// Parts of a round trip in which minima are kept.
 const SLICES: usize = 8;
 
-/// How many of them are the most recent quarter of a round trip.
+/// How many of them are recent, of those with a sample: a quarter of a round trip. A path that
+/// passes packets on in batches delays the first one of a batch most, and its batches may be more
+/// than a slice apart.
 const RECENT: usize = 2;
 
 /// Drain periods that are remembered.
@@ -54,7 +56,6 @@ pub(super) struct Delays {
     older: f64,
     slice_began: f64,
     standing: f64,
-    recent: f64,
     /// Minima of the drain periods, the present one first.
     periods: [f64; PERIODS],
     base: f64,
@@ -80,7 +81,6 @@ impl Delays {
             older: f64::INFINITY,
             slice_began: 0.0,
             standing: f64::INFINITY,
-            recent: f64::INFINITY,
             periods: [f64::INFINITY; PERIODS],
             base: f64::INFINITY,
             seen: 0.0,
@@ -107,7 +107,6 @@ impl Delays {
         }
         self.slices[0] = lower(self.slices[0], rtt);
         self.standing = lower(self.older, self.slices[0]);
-        self.recent = min(&self.slices[..RECENT]);
         self.longest = higher(self.longest, self.standing - self.base);
     }
 
@@ -187,12 +186,20 @@ impl Delays {
         }
     }
 
-    /// The delay of the queue over the last quarter of a round trip.
-    pub fn recent_queue(&self) -> f64 {
-        match self.known() {
-            true => self.recent - self.base,
-            false => 0.0,
+    /// The delay of the queue over the last quarter of a round trip; where packets come in `batches`,
+    /// over the latest slices that had any.
+    pub fn recent_queue(&self, batches: bool) -> f64 {
+        if !self.known() {
+            return 0.0;
         }
+        let recent = match batches {
+            true => {
+                let seen = self.slices.iter().filter(|slice| slice.is_finite());
+                seen.take(RECENT).copied().fold(f64::INFINITY, lower)
+            }
+            false => min(&self.slices[..RECENT]),
+        };
+        recent - self.base
     }
 
     pub fn noise(&self) -> f64 {
@@ -220,7 +227,7 @@ impl Delays {
         self.slices = [f64::INFINITY; SLICES];
         self.slices[0] = rtt;
         self.older = f64::INFINITY;
-        (self.standing, self.recent, self.previous) = (rtt, rtt, rtt);
+        (self.standing, self.previous) = (rtt, rtt);
     }
 }
 
@@ -253,7 +260,18 @@ mod tests {
         let mut rtts = vec![0.08; 20];
         rtts.extend([0.1; 6]);
         let delays = after(&rtts);
-        assert!((delays.recent_queue() - 0.02).abs() < 1e-12);
+        assert!((delays.recent_queue(false) - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_first_packet_of_a_batch_shows_no_queue() {
+        let mut delays = after(&[0.08; 20]);
+        // The next batch comes after more than a quarter of a round trip.
+        delays.add(0.13, 0.1, SRTT, 0.0);
+        assert_eq!(delays.recent_queue(true), 0.0);
+        assert!((delays.recent_queue(false) - 0.02).abs() < 1e-12);
+        delays.add(0.14, 0.1, SRTT, 0.0);
+        assert!((delays.recent_queue(true) - 0.02).abs() < 1e-12);
     }
 
     #[test]

@@ -627,7 +627,7 @@ impl Whimbrel {
                 let used = ack.cwnd_limited || self.is_small();
                 let step = cruise.step(self.window, target, gain, room, used);
                 self.window += step * acked / self.window;
-                if cruise.is_fast() && self.delays.recent_queue() > wanted {
+                if cruise.is_fast() && self.recent_queue() > wanted {
                     self.end_growth(ack, alpha);
                 }
             }

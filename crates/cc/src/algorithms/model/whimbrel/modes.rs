@@ -38,6 +38,10 @@ const KNOWN: f64 = 0.9;
 /// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
 
+/// The window from which on each eighth of a round trip has two acknowledgments of two packets
+/// unless they come in batches, segments.
+const MANY: f64 = 32.0;
+
 /// Largest growth of the window when it begins to compete.
 const BACK: f64 = 3.0;
 
@@ -81,7 +85,7 @@ impl Whimbrel {
             self.window += acked;
         }
         let base = self.delays.base();
-        let queue = self.delays.recent_queue();
+        let queue = self.recent_queue();
         let flight = ack
             .newest
             .map_or(0.0, |newest| newest.in_flight.get() as f64);
@@ -108,12 +112,19 @@ impl Whimbrel {
         }
     }
 
+    /// The queue of the last quarter of a round trip. A path that passes packets on in batches
+    /// leaves parts of it without a sample, and so does a small window.
+    pub(super) fn recent_queue(&self) -> f64 {
+        let batches = self.window >= MANY * self.mss;
+        self.delays.recent_queue(batches)
+    }
+
     /// What the path holds without a queue, by Little's law for the packet just acknowledged, if
     /// there is a queue.
     fn held(&self, ack: &Ack) -> Option<f64> {
         let trip = self.empty_trip();
         let flight = ack.newest?.in_flight.get() as f64;
-        Some(flight * trip / (trip + self.delays.recent_queue()))
+        Some(flight * trip / (trip + self.recent_queue()))
     }
 
     /// What the path holds without a queue at the rate that it has shown; 0 if that is not known.

@@ -62,6 +62,19 @@ fn startup_finds_the_rate_without_a_flood() {
 }
 
 #[test]
+fn startup_takes_no_batch_for_a_queue() {
+    // A satellite passes on each 8 ms what has arrived. The first packet of each batch waited for
+    // nearly all of that: more than the queue that ends startup, and the only sample of a quarter
+    // of a round trip.
+    let mut path = path(100, 2000, &["whimbrel"]);
+    path.slot = MS * 8;
+    let (_, most) = path.run(MS * 700);
+    assert!(most < 500, "a BDP: {most}");
+    let (shares, _) = shares(&mut path, 1);
+    assert!(shares[0] > 0.9, "{shares:?}");
+}
+
+#[test]
 fn random_losses_cost_what_is_lost() {
     for loss in [0.01, 0.05] {
         let mut path = path(50, 250, &["whimbrel"]);
