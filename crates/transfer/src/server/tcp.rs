@@ -203,3 +203,39 @@ impl Peer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::over_tcp::testing::attempt;
+
+    /// QUIC drops further attempts without an answer, so their client does not learn it.
+    #[tokio::test]
+    async fn a_tcp_connection_has_a_bounded_number_of_quic_connections() {
+        let identity = Identity::ephemeral().expect("an identity");
+        let groups = AcceptedGroups::default();
+        let settings = Settings {
+            crypto: Arc::new(tls::server_config(&identity, groups).expect("TLS")),
+            transport: TransportConfig::default(),
+            algorithm: None,
+            groups,
+        };
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let tcp = Tcp::new(listener, &identity, settings).expect("a configuration");
+        let peer = ([127, 0, 0, 1], 1).into();
+        let endpoint = tcp.endpoint(peer);
+        let carrier = endpoint.carrier();
+        for _ in 0..3 * ATTEMPTS {
+            let (client, _connecting) = attempt(peer);
+            let (sender, mut datagram) = (client.carrier(), Vec::new());
+            while sender.send(&mut datagram) {
+                carrier.receive(&datagram);
+            }
+        }
+        let mut waiting = Vec::new();
+        while let Ok(Some(incoming)) = timeout(Duration::ZERO, endpoint.accept()).await {
+            waiting.push(incoming);
+        }
+        assert_eq!(waiting.len(), ATTEMPTS);
+    }
+}
