@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -43,6 +44,40 @@ impl Memory {
         let inside = offset < self.length.get();
         // SAFETY: the offset is within the mapping.
         inside.then(|| unsafe { self.start.as_ptr().cast::<u8>().add(offset) })
+    }
+}
+
+// The kernel writes these too, also atomically.
+impl Memory {
+    /// The position in the first word.
+    pub(super) fn position(&self) -> Option<&AtomicUsize> {
+        let word = self.aligned(0)?;
+        // SAFETY: the word is aligned, within the mapping, and lives as long as the mapping. It is
+        // only accessed atomically. `from_ptr` wants a mutable pointer, also where the mapping can
+        // only be read: there nobody writes.
+        Some(unsafe { AtomicUsize::from_ptr(word) })
+    }
+
+    /// The header of a record at `offset`.
+    pub(super) fn header(&self, offset: usize) -> Option<&AtomicU32> {
+        let word = self.aligned(offset)?;
+        // SAFETY: as above.
+        Some(unsafe { AtomicU32::from_ptr(word) })
+    }
+
+    /// The word at `offset`.
+    pub(super) fn word(&self, offset: usize) -> Option<&AtomicU64> {
+        let word = self.aligned(offset)?;
+        // SAFETY: as above.
+        Some(unsafe { AtomicU64::from_ptr(word) })
+    }
+
+    /// The address of a value at `offset`; `None` if it is not inside, or not aligned.
+    fn aligned<T>(&self, offset: usize) -> Option<*mut T> {
+        let last = offset.checked_add(size_of::<T>().checked_sub(1)?)?;
+        self.at(last)?;
+        let first = self.at(offset)?.cast::<T>();
+        first.is_aligned().then_some(first)
     }
 }
 

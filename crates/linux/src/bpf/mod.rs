@@ -12,9 +12,16 @@
 
 pub(crate) mod btf;
 pub(crate) mod link;
+#[cfg(test)]
+mod loom_tests;
 mod memory;
 pub(crate) mod object;
 pub(crate) mod ring;
 pub(crate) mod shared;
 pub(crate) mod struct_ops;
 pub(crate) mod syscall;
+
+/// Atomics of memory that kernel and process share: `loom_tests` has others in their place.
+mod sync {
+    pub(super) use std::sync::atomic::{AtomicU64, fence};
+}

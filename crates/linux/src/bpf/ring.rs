@@ -3,9 +3,10 @@
 
 use super::memory::{Memory, page_size};
 use super::object::Map;
+use super::sync::fence;
 use crate::error::LinuxError;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+use std::sync::atomic::Ordering;
 
 /// The record is not complete yet.
 const BUSY: u32 = 1 << 31;
@@ -46,22 +47,33 @@ impl Ring {
         let consumer = Memory::new(map.fd(), 0, page, true).map_err(LinuxError::os(doing))?;
         let producer =
             Memory::new(map.fd(), page, page + 2 * size, false).map_err(LinuxError::os(doing))?;
-        let mut ring = Self {
+        Ok(Self::of(fd, consumer, producer, size, page))
+    }
+
+    /// The ring in this memory: `size` bytes, from `data` on.
+    pub(super) fn of(
+        fd: OwnedFd,
+        consumer: Memory,
+        producer: Memory,
+        size: usize,
+        data: usize,
+    ) -> Self {
+        let position = consumer.position();
+        let position = position.map_or(0, |position| position.load(Ordering::Relaxed));
+        Self {
             fd,
             consumer,
             producer,
             size,
-            data: page,
-            position: 0,
-        };
-        ring.position = position(&ring.consumer).map_or(0, |p| p.load(Ordering::Relaxed));
-        Ok(ring)
+            data,
+            position,
+        }
     }
 
     /// Passes each complete record to `take`, oldest first, and returns their number. Takes no more
     /// than one ring's content, so that it ends even if records keep coming.
     pub(crate) fn consume(&mut self, mut take: impl FnMut(&[u8])) -> usize {
-        let (Some(consumer), Some(producer)) = (position(&self.consumer), position(&self.producer))
+        let (Some(consumer), Some(producer)) = (self.consumer.position(), self.producer.position())
         else {
             return 0;
         };
@@ -80,11 +92,10 @@ impl Ring {
                 }
             }
             let at = self.data + (self.position & (self.size - 1));
-            let Some(header) = self.producer.at(at) else {
+            let Some(header) = self.producer.header(at) else {
                 break;
             };
-            // SAFETY: records are aligned to eight bytes, and the header is within the mapping.
-            let header = unsafe { AtomicU32::from_ptr(header.cast()) }.load(Ordering::Acquire);
+            let header = header.load(Ordering::Acquire);
             if header & BUSY != 0 {
                 break;
             }
@@ -114,12 +125,4 @@ impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-/// The position in the first word of a mapping.
-fn position(memory: &Memory) -> Option<&AtomicUsize> {
-    let word = memory.at(0)?.cast();
-    // SAFETY: the word is aligned to a page, lives as long as the mapping, and is only accessed
-    // atomically. `from_ptr` wants a mutable pointer; the producer's position is only read.
-    Some(unsafe { AtomicUsize::from_ptr(word) })
 }

@@ -5,12 +5,22 @@
 
 use super::memory::{Memory, page_size};
 use super::object::Map;
+use super::sync::{AtomicU64, fence};
 use crate::error::LinuxError;
 use crate::wire::{Command, Control};
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
 
-/// The memory of an array map with the flag BPF_F_MMAPABLE, as 64-bit words.
+/// Maps an array map with the flag BPF_F_MMAPABLE. Returns its memory and the words in it.
+fn mapped(map: &Map) -> Result<(Memory, usize), LinuxError> {
+    let bytes = map.value_size().next_multiple_of(8) * map.max_entries();
+    let mapped = bytes.next_multiple_of(page_size());
+    let memory = Memory::new(map.fd(), 0, mapped, true)
+        .map_err(LinuxError::os("mapping a BPF map into memory"))?;
+    Ok((memory, bytes / 8))
+}
+
+/// Memory as 64-bit words.
 #[derive(Debug)]
 struct Words {
     memory: Memory,
@@ -18,26 +28,12 @@ struct Words {
 }
 
 impl Words {
-    fn new(map: &Map) -> Result<Self, LinuxError> {
-        let bytes = map.value_size().next_multiple_of(8) * map.max_entries();
-        let mapped = bytes.next_multiple_of(page_size());
-        let memory = Memory::new(map.fd(), 0, mapped, true)
-            .map_err(LinuxError::os("mapping a BPF map into memory"))?;
-        Ok(Self {
-            memory,
-            length: bytes / 8,
-        })
-    }
-
     /// The word with an index; `None` if there is none.
     fn get(&self, index: usize) -> Option<&AtomicU64> {
         if index >= self.length {
             return None;
         }
-        let word = self.memory.at(index * 8)?.cast();
-        // SAFETY: the word is aligned, within the mapping, lives as long as `self`, and is only
-        // accessed atomically by this process.
-        Some(unsafe { AtomicU64::from_ptr(word) })
+        self.memory.word(index * 8)
     }
 }
 
@@ -55,8 +51,15 @@ impl Commands {
         if map.value_size() != size_of::<Command>() {
             return Err(wrong_size("commands", map, size_of::<Command>()));
         }
-        let words = Words::new(map)?;
-        Ok(Self { words })
+        let (memory, length) = mapped(map)?;
+        Ok(Self::of(memory, length))
+    }
+
+    /// The commands in this memory, which has so many words.
+    pub(super) fn of(memory: Memory, length: usize) -> Self {
+        Self {
+            words: Words { memory, length },
+        }
     }
 
     /// Writes a command. A slot that does not exist is ignored.
@@ -104,8 +107,15 @@ impl SharedControl {
         if map.value_size() != size_of::<Control>() {
             return Err(wrong_size("control", map, size_of::<Control>()));
         }
-        let words = Words::new(map)?;
-        Ok(Self { words })
+        let (memory, length) = mapped(map)?;
+        Ok(Self::of(memory, length))
+    }
+
+    /// The state in this memory, which has so many words.
+    pub(super) fn of(memory: Memory, length: usize) -> Self {
+        Self {
+            words: Words { memory, length },
+        }
     }
 
     /// Says that this process is alive at `now`, `CLOCK_MONOTONIC` nanoseconds.

@@ -1,11 +1,12 @@
 //! How the application's threads tell the core which connections they changed, and wake the driver.
 
+use super::sync::{AtomicBool, Mutex, MutexGuard};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use noq_proto::ConnectionHandle;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 /// Connections that the application changed since the core last looked, each at most once.
@@ -51,6 +52,25 @@ impl Inbox {
     }
 }
 
+/// Whether an inbox names a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Touched(AtomicBool);
+
+impl Touched {
+    /// The application has changed this connection: the inbox names it from now on.
+    pub fn set(&self, inbox: &Inbox, handle: ConnectionHandle) {
+        if !self.0.swap(true, Ordering::AcqRel) {
+            inbox.push(handle);
+        }
+    }
+
+    /// The core has taken the connection from the inbox and is about to look at it. It must lock
+    /// the connection after this call: what is changed later is another change.
+    pub fn clear(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// Wakes a sleeping driver. While the driver works, ringing costs one atomic operation.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
@@ -77,7 +97,8 @@ impl Alarm {
 
     /// Wakes the driver if it sleeps.
     pub fn ring(&self) {
-        if !self.sleeping.load(Ordering::SeqCst) || !self.sleeping.swap(false, Ordering::SeqCst) {
+        let asleep = self.sleeping.load(Ordering::SeqCst);
+        if !asleep || !self.end_sleep() {
             return;
         }
         if let Some(event) = &self.event {
@@ -88,6 +109,15 @@ impl Alarm {
         if let Some(task) = task.as_ref() {
             task.wake_by_ref();
         }
+    }
+
+    /// Whether this call, and no other one, ends the driver's sleep. It writes nothing while the
+    /// driver is awake.
+    fn end_sleep(&self) -> bool {
+        let order = Ordering::SeqCst;
+        self.sleeping
+            .compare_exchange(true, false, order, order)
+            .is_ok()
     }
 
     /// The driver is this task.

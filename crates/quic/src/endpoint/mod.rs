@@ -47,6 +47,8 @@ mod incoming;
 mod kept;
 mod links;
 #[cfg(test)]
+mod loom_tests;
+#[cfg(test)]
 mod moving_tests;
 mod obstacle;
 #[cfg(test)]
@@ -66,6 +68,7 @@ mod send_stream;
 mod shared;
 mod socket;
 mod state;
+mod sync;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The state of one connection, shared by the core and the application's handles.
 
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Touched};
 use super::obstacle::Obstacle;
 use super::outgoing::Held;
 use super::paths::{Link, Paths, TooManyPaths};
@@ -15,7 +15,6 @@ use noq_proto::{
 };
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::Instant;
@@ -25,8 +24,7 @@ use whimbrel_units::Time;
 pub(crate) struct Shared {
     handle: ConnectionHandle,
     inbox: Arc<Inbox>,
-    /// The inbox names this connection.
-    touched: AtomicBool,
+    touched: Touched,
     state: Mutex<State>,
 }
 
@@ -35,7 +33,7 @@ impl Shared {
         Self {
             handle,
             inbox,
-            touched: AtomicBool::new(false),
+            touched: Touched::default(),
             state: Mutex::new(state),
         }
     }
@@ -47,14 +45,12 @@ impl Shared {
 
     /// Asks the core to look at this connection.
     pub fn touch(&self) {
-        if !self.touched.swap(true, Ordering::AcqRel) {
-            self.inbox.push(self.handle);
-        }
+        self.touched.set(&self.inbox, self.handle);
     }
 
     /// The core is about to look at this connection.
     pub fn untouch(&self) {
-        self.touched.store(false, Ordering::Release);
+        self.touched.clear();
     }
 
     /// Closes the connection on behalf of the application.

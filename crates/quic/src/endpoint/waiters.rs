@@ -1,9 +1,10 @@
 //! Tasks of the application that wait for an event of a connection or an endpoint.
 
+use super::sync::{Mutex, MutexGuard};
 use noq_proto::{Dir, StreamId};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
 /// What a task waits for.
