@@ -11,7 +11,7 @@ VENV := target/venv
 .PHONY: examples site test-unit
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bench-fast-paths bpf clean
-.PHONY: soak bench-connections world attacks fuzz commands check-dependencies
+.PHONY: soak bench-connections world year attacks fuzz commands check-dependencies
 .PHONY: python python-environment test-python test-python-library check-python bench-python
 
 ## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
@@ -288,14 +288,22 @@ soak: build
 
 ## Lives in simulated worlds, with faults and crashes from seeds (docs/limits.md): of the storage on
 ## a simulated disk (LIVES=storage), of a server with its clients (LIVES=whole), and of a busy server
-## for MINUTES (LIVES=busy). SEEDS is a number of lives or FROM..TO; a failure prints the command
-## that repeats it.
+## for MINUTES (LIVES=busy). SEEDS is a number of lives or FROM..TO, of which THREADS are lived at
+## once, by default one for each core. RECORD is a file that remembers the lives that ended well,
+## which are not lived again. A failure prints the command that repeats it.
 SEEDS ?= 5000
 LIVES ?= storage
 world: | cargo
 	WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
-	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) cargo test --locked \
+	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) \
+	  WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) cargo test --locked \
 	  $(if $(filter busy,$(LIVES)),--release) -p whimbrel-transfer --lib world -- --nocapture
+
+## A year of a busy server, in as many parts as you like: it goes on where the last run was stopped.
+## Remove target/year to begin anew, as after a change of the code.
+year: | cargo
+	mkdir -p target
+	$(MAKE) world LIVES=busy SEEDS=8760 RECORD=target/year
 
 ## Looks for inputs on which a decoder of foreign bytes fails (libFuzzer; needs a C++ compiler).
 ## TARGETS are names of crates/fuzz, by default all, each for SECONDS. MERGE=1 adds what reaches new

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
@@ -55,7 +56,7 @@ pub(crate) struct Network {
     sent: u64,
     /// The hash of all of them, with their times and addresses.
     digest: blake3::Hasher,
-    /// There is something new in flight.
+    /// Something is in flight that arrives before all others.
     more: Arc<Notify>,
 }
 
@@ -190,6 +191,7 @@ async fn drive(
     mut arrived: mpsc::UnboundedReceiver<(SocketAddr, Vec<u8>)>,
 ) {
     let mut buffer = Vec::new();
+    let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
         while let Ok((from, data)) = arrived.try_recv() {
             carrier.receive_from(from, &data);
@@ -203,6 +205,7 @@ async fn drive(
         }
         let deadline = carrier.deadline().map(Instant::from_std);
         let far = Instant::now() + std::time::Duration::from_secs(3600);
+        sleep.as_mut().reset(deadline.unwrap_or(far));
         tokio::select! {
             biased;
             next = arrived.recv() => match next {
@@ -210,7 +213,7 @@ async fn drive(
                 None => break,
             },
             () = poll_fn(|cx| carrier.poll_work(cx)) => {}
-            () = sleep_until(deadline.unwrap_or(far)) => {}
+            () = &mut sleep => {}
         }
     }
     with(|network| network.ends.remove(&(host, port)));
@@ -222,8 +225,20 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
     with(|network| {
         network.sent += 1;
         let now = network.began.elapsed();
-        let head = format!("{now:?} {host}:{port} {to} {} ", data.len());
-        network.digest.update(head.as_bytes()).update(data);
+        let head = [
+            now.as_nanos() as u64,
+            host as u64,
+            port.into(),
+            to.port().into(),
+            data.len() as u64,
+        ];
+        for number in head {
+            network.digest.update(&number.to_be_bytes());
+        }
+        if let IpAddr::V4(to) = to.ip() {
+            network.digest.update(&to.octets());
+        }
+        network.digest.update(data);
         let Some(target) = network.addresses.iter().position(|ip| *ip == to.ip()) else {
             return;
         };
@@ -242,14 +257,18 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
             ..
         } = fate
         {
+            let at = network.began + std::time::Duration::from(at.since(Time::ZERO));
+            let first = network.in_flight.peek();
+            if first.is_none_or(|Reverse(first)| at < first.at) {
+                network.more.notify_one();
+            }
             network.in_flight.push(Reverse(InFlight {
-                at: network.began + std::time::Duration::from(at.since(Time::ZERO)),
+                at,
                 number: network.sent,
                 from: SocketAddr::new(network.addresses[host], port),
                 to,
                 data: data.to_vec(),
             }));
-            network.more.notify_one();
         }
     });
 }
