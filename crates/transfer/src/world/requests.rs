@@ -3,6 +3,7 @@
 use super::scene::{Scene, open};
 use crate::client::{ClientOptions, ClientSession, transfer};
 use crate::connection::{close, framing};
+use crate::error::Error;
 use crate::file_sender::{Account, send_stream};
 use crate::server::ServeOptions;
 use crate::server::users::User;
@@ -113,6 +114,34 @@ fn nothing_of_a_pack_is_written_after_its_client_has_left() {
         let more = calls() - before;
         calls::replace(None);
         assert!(more < 100, "{more} calls");
+    });
+}
+
+#[test]
+fn a_refusal_that_arrives_after_an_error_is_the_reason() {
+    Scene::play(None, async |scene: Scene| {
+        let wrong = ClientOptions {
+            token: Token::random().expect("randomness"),
+            ..scene.client(None)
+        };
+        let session = open(wrong).await.expect("connected");
+        let lost = async { Err::<(), _>(Error::Lost("a stream".to_owned())) };
+        let ended = session.run(lost).await;
+        assert!(
+            matches!(&ended, Err(Error::Refused(refusal)) if refusal.reason == Reason::Token),
+            "{ended:?}"
+        );
+    });
+}
+
+/// It would wait for a second for a connection that nobody ends.
+#[test]
+fn a_client_that_has_ended_its_connection_leaves_at_once() {
+    Scene::play(None, async |scene: Scene| {
+        let session = scene.session().await;
+        let began = Instant::now();
+        session.close().await;
+        assert!(began.elapsed() < Duration::from_millis(900));
     });
 }
 

@@ -6,6 +6,7 @@ use crate::client::{
     send_tree, transfer,
 };
 use crate::connection::pair::link;
+use crate::credentials::known_paths::KnownPaths;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::scratch_directory::{Unprivileged, file_names};
@@ -411,6 +412,41 @@ fn the_second_get_over_a_satellite_ends_2_9_round_trips_sooner() {
             saved > Duration::from_millis(29 * 60),
             "{first:?}, {again:?}"
         );
+    });
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_waited_for_as_long_as_wanted() {
+    Scene::play(None, async |scene: Scene| {
+        network::set_dark(SERVER, true);
+        let mut options = scene.send(&scene.scratch.file("a", 10), None);
+        options.client.connect = Span::from_secs(3);
+        let begun = tokio::time::Instant::now();
+        let report = transfer(options, |_| (), pending()).await;
+        assert!(matches!(report.result, Err(Error::Connect { .. })));
+        let took = begun.elapsed();
+        assert!((3..4).contains(&took.as_secs()), "{took:?}");
+    });
+}
+
+/// A client remembers what the path to a server carried.
+#[test]
+fn the_second_send_over_a_satellite_ends_a_round_trip_sooner() {
+    Scene::play_over(link(20_000_000, 300, 1_500_000), async |scene: Scene| {
+        let paths = KnownPaths::at(scene.scratch.path().join("paths"));
+        let send = async |name: &str, size| {
+            let mut options = scene.send(&scene.scratch.file(name, size), None);
+            options.client.known_paths = Some(paths.clone());
+            let begun = tokio::time::Instant::now();
+            let report = transfer(options, |_| (), pending()).await;
+            assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+            begun.elapsed()
+        };
+        let first = send("a", 1_000_000).await;
+        send("b", 20_000_000).await;
+        let again = send("c", 1_000_000).await;
+        let saved = first.saturating_sub(again);
+        assert!(saved > Duration::from_millis(600), "{first:?}, {again:?}");
     });
 }
 

@@ -186,6 +186,10 @@ async fn who_has_connected_knows_the_servers_next_key() {
     Identity::rotate(&state).expect("rotated");
     let service = Service::listening(&scratch, address);
     assert_eq!(service.identity.fingerprint(), next);
+    // Also where the first one is given, as by a script.
+    upload(options(&service, "f", &often, Some(first)))
+        .await
+        .expect("the next key, which the server announced");
     upload(options(&service, "d", &often, None))
         .await
         .expect("the next key");

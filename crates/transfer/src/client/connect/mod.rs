@@ -314,3 +314,20 @@ async fn with_side_work<T, S>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+
+    #[tokio::test(start_paused = true)]
+    async fn quic_may_still_win_after_tcp_was_tried() {
+        let patience = Duration::from_secs(1);
+        let quic = async {
+            sleep(3 * patience).await;
+            Ok("QUIC")
+        };
+        let won = timeout(10 * patience, either(quic, pending(), patience)).await;
+        assert!(matches!(won, Ok(Ok("QUIC"))));
+    }
+}
