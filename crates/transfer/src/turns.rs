@@ -91,7 +91,7 @@ mod tests {
         let turns = Turns::default();
         let (begun, running) = mpsc::channel();
         let mut ends = Vec::new();
-        for _ in 0..=HASHING {
+        for _ in 0..HASHING {
             let (end, ended) = mpsc::channel::<()>();
             ends.push(end);
             let (turns, begun) = (turns.clone(), begun.clone());
