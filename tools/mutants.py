@@ -300,7 +300,8 @@ def page(all_of_them, results):
     for part in [*dict.fromkeys(part for _, part in PARTS), "the rest"]:
         counts = " | ".join(str(parts[part][kind]) for kind in kinds)
         lines.append(f"| {part} | {counts} |")
-    lines += ["", "## Not noticed", "", "| file | mistake |", "|---|---|", *unnoticed]
+    table = ["| file | mistake |", "|---|---|", *unnoticed]
+    lines += ["", "## Not noticed", "", *(table if unnoticed else ["None of those that were run."])]
     if equivalent:
         lines += ["", "## Equivalent", "", "| file | mistake | why it changes nothing |"]
         lines += ["|---|---|---|", *equivalent]

@@ -128,7 +128,7 @@ impl FromStr for Entry {
 /// the rest may change each day (RFC 8981).
 fn network(address: SocketAddr) -> Option<IpAddr> {
     #[cfg(test)]
-    if crate::world::network::is_simulated() {
+    if crate::simulated::network::is_simulated() {
         return Some(address.ip());
     }
     let any: SocketAddr = match address {
