@@ -8,7 +8,7 @@
 //!
 //! A thread that wakes up late may catch up, and noq lets it send up to 256 packets at once then.
 //! On a short path that is more than the path and its buffer hold: at 1 Gbit/s and 1 ms a buffer of
-//! one BDP has room for 83. So what comes together is at most [`PART`] of the window, which noq's
+//! one BDP has room for 83. So what comes together is at most a part of the window, which noq's
 //! pacer does not look at.
 //!
 //! Where a path is slow each packet leaves by itself: a millisecond has few packets, and the times
@@ -22,8 +22,9 @@ use std::time::{Duration, Instant};
 /// The window over what may leave at once.
 const PART: u64 = 4;
 /// What may leave at once however small the window is: as much as an initial window (RFC 9002
-/// section 7.7), packets.
+/// section 7.7), packets, and the data of this time, by which threads are late.
 const FEWEST: u64 = 10;
+const USUAL: Duration = Duration::from_micros(250);
 /// What may leave at once however large it is: so many packets, and the data of this time. noq
 /// permits twice as much, so that its pacer never decides.
 const MOST: u64 = 128;
@@ -98,7 +99,8 @@ impl Quantum {
     /// The rate of a fast path, bytes per second, and what may leave at once, bytes.
     fn bucket(metrics: &ControllerMetrics, packet: u64) -> Option<(u64, u64)> {
         let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
-        let capacity = (metrics.congestion_window / PART).min(bytes_in(rate, LATEST));
+        let part = metrics.congestion_window / PART;
+        let capacity = part.clamp(bytes_in(rate, USUAL), bytes_in(rate, LATEST));
         Some((rate, capacity.clamp(FEWEST * packet, MOST * packet)))
     }
 }
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn a_late_thread_catches_up_by_a_part_of_the_window() {
         let now = Instant::now();
-        for (window, most) in [(20, 10), (160, 40), (240, 60), (100_000, 83)] {
+        for (window, most) in [(20, 20), (160, 40), (240, 60), (100_000, 83)] {
             let mut quantum = Quantum::default();
             let paced = metrics(125_000_000, 60_000, window * PACKET);
             quantum.room(now, &paced, PACKET);
