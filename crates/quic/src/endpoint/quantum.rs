@@ -31,7 +31,7 @@ const MOST: u64 = 128;
 const LATEST: Duration = Duration::from_millis(1);
 
 /// The pause of a connection until its next batch: a token bucket.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Quantum {
     until: Option<Instant>,
     /// Bytes that may leave.
@@ -51,6 +51,14 @@ impl Quantum {
         self.until.or(deadline)
     }
 
+    /// A deadline has passed at `now`. With several paths nobody asks for room any more, and a pause
+    /// that is over must not be one.
+    pub fn expire(&mut self, now: Instant) {
+        if !self.is_waiting(now) {
+            self.until = None;
+        }
+    }
+
     /// The number of packets of `packet` bytes that may leave at `now`, at least one; `None`: as
     /// many as noq makes.
     pub fn room(
@@ -60,7 +68,7 @@ impl Quantum {
         packet: u64,
     ) -> Option<NonZeroUsize> {
         self.until = None;
-        let Some((rate, capacity)) = Self::bucket(metrics, packet) else {
+        let Some((rate, capacity, _)) = bucket(metrics, packet) else {
             self.counted = None;
             return None;
         };
@@ -83,26 +91,28 @@ impl Quantum {
         metrics: &ControllerMetrics,
         packet: u64,
     ) {
-        let Some((rate, capacity)) = Self::bucket(metrics, packet) else {
+        let Some((rate, _, quantum)) = bucket(metrics, packet) else {
             return;
         };
         self.tokens = self.tokens.saturating_sub(sent);
         if self.tokens >= packet {
             return;
         }
-        let quantum = metrics.send_quantum.unwrap_or(packet).min(capacity);
-        let missing = quantum.max(packet) - self.tokens;
+        let missing = quantum - self.tokens;
         let time = u128::from(missing) * 1_000_000_000 / u128::from(rate);
         self.until = Some(now + Duration::from_nanos(time as u64));
     }
+}
 
-    /// The rate of a fast path, bytes per second, and what may leave at once, bytes.
-    fn bucket(metrics: &ControllerMetrics, packet: u64) -> Option<(u64, u64)> {
-        let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
-        let part = metrics.congestion_window / PART;
-        let capacity = part.clamp(bytes_in(rate, USUAL), bytes_in(rate, LATEST));
-        Some((rate, capacity.clamp(FEWEST * packet, MOST * packet)))
-    }
+/// The rate of a fast path, bytes per second, what may leave at once, and a quantum, bytes. `None`
+/// on a slow path, and where the algorithm says itself when each packet leaves.
+fn bucket(metrics: &ControllerMetrics, packet: u64) -> Option<(u64, u64, u64)> {
+    let quantum = metrics.send_quantum?;
+    let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
+    let part = metrics.congestion_window / PART;
+    let capacity = part.clamp(bytes_in(rate, USUAL), bytes_in(rate, LATEST));
+    let capacity = capacity.clamp(FEWEST * packet, MOST * packet);
+    Some((rate, capacity, quantum.clamp(packet, capacity)))
 }
 
 /// What `rate`, bytes per second, sends in a time.
@@ -141,6 +151,11 @@ mod tests {
         let until = now + Duration::from_micros(480);
         assert!(quantum.is_waiting(now) && !quantum.is_waiting(until));
         assert_eq!(quantum.after(Some(now)), Some(until));
+        quantum.expire(now);
+        assert!(quantum.is_waiting(now));
+        let mut over = quantum.clone();
+        over.expire(until);
+        assert_eq!(over.after(None), None, "nothing is to be done at its end");
         assert_eq!(room(&mut quantum, until, &paced), Some(40));
         assert_eq!(quantum.after(Some(now)), Some(now));
     }
@@ -176,11 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_path_does_not_wait() {
+    fn a_slow_path_does_not_wait_and_neither_do_bursts() {
         let (now, mut quantum) = (Instant::now(), Quantum::default());
+        let mut bursts = metrics(1_000_000_000, 0, 100 * PACKET);
+        bursts.send_quantum = None;
         for slow in [
             metrics(FAST - 1, 15_000, 100 * PACKET),
             ControllerMetrics::default(),
+            bursts,
         ] {
             assert_eq!(room(&mut quantum, now, &slow), None);
             quantum.after_transmit(now, 1_000_000, &slow, PACKET);
