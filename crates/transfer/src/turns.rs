@@ -127,11 +127,15 @@ mod tests {
             seen.push(NEXT.fetch_add(1, Ordering::Relaxed));
             Ok((seen.len() == 3).then(|| seen.clone()))
         };
+        // Both wait before the first one begins.
+        let taken = turns.hashing.clone().acquire_owned().await.expect("open");
         let mut all = JoinSet::new();
         for _ in 0..2 {
             let turns = turns.clone();
             all.spawn(async move { turns.hash_in_pieces(Vec::new(), step).await });
         }
+        tokio::task::yield_now().await;
+        drop(taken);
         let mut seen = Vec::new();
         while let Some(done) = all.join_next().await {
             seen.push(done.expect("no panic").expect("done"));
