@@ -116,7 +116,8 @@ pub(crate) fn child_process(work: impl FnOnce() -> u8) -> Result<Pid, Errno> {
     }
 }
 
-/// The signals that the first process of a namespace and the emulator read from a queue, so that they do not end them.
+/// The signals that the first process of a namespace and the emulator read from a queue, so that
+/// these do not end them.
 pub(crate) fn signals() -> SigSet {
     [
         Signal::SIGCHLD,

@@ -144,7 +144,7 @@ impl Both {
             at
         };
         let record = &self.producer.0.records[at / RECORD];
-        // SAFETY: nobody else writes this record, and loom sees whether anybody reads it.
+        // SAFETY: no other thread writes this record, and loom fails if one reads it now.
         record.with_mut(|record| unsafe { *record = [1; 8] });
         // Events are counted by an atomic operation.
         fence(Ordering::SeqCst);

@@ -53,8 +53,8 @@ impl Memory {
     pub(super) fn position(&self) -> Option<&AtomicUsize> {
         let word = self.aligned(0)?;
         // SAFETY: the word is aligned, within the mapping, and lives as long as the mapping. It is
-        // only accessed atomically. `from_ptr` wants a mutable pointer, also where the mapping can
-        // only be read: there nobody writes.
+        // only accessed atomically. `from_ptr` takes a mutable pointer; this process does not write
+        // to a mapping that it can only read.
         Some(unsafe { AtomicUsize::from_ptr(word) })
     }
 

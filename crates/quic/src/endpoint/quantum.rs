@@ -30,13 +30,44 @@ const USUAL: Duration = Duration::from_micros(250);
 const MOST: u64 = 128;
 const LATEST: Duration = Duration::from_millis(1);
 
-/// The pause of a connection until its next batch: a token bucket.
-#[derive(Debug, Default, Clone)]
+/// What may leave on a fast path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bucket {
+    /// Bytes per second.
+    rate: u64,
+    /// What may leave at once, bytes.
+    capacity: u64,
+    /// What leaves together, bytes.
+    quantum: u64,
+    /// The size of a full packet, bytes.
+    packet: u64,
+}
+
+impl Bucket {
+    /// The bucket of a controller. `None` on a slow path, and where the algorithm says itself when
+    /// each packet leaves.
+    pub fn of(metrics: &ControllerMetrics, packet: u64) -> Option<Self> {
+        let quantum = metrics.send_quantum?;
+        let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
+        let part = metrics.congestion_window / PART;
+        let capacity = part.clamp(bytes_in(rate, USUAL), bytes_in(rate, LATEST));
+        let capacity = capacity.clamp(FEWEST * packet, MOST * packet);
+        Some(Self {
+            rate,
+            capacity,
+            quantum: quantum.clamp(packet, capacity),
+            packet,
+        })
+    }
+}
+
+/// The pause of a connection until its next batch, and what is in its bucket.
+#[derive(Debug, Default)]
 pub(super) struct Quantum {
     until: Option<Instant>,
     /// Bytes that may leave.
     tokens: u64,
-    /// When these were counted; `None` while the path is slow.
+    /// When these were counted; `None` while there is no bucket.
     counted: Option<Instant>,
 }
 
@@ -51,68 +82,36 @@ impl Quantum {
         self.until.or(deadline)
     }
 
-    /// A deadline has passed at `now`. With several paths nobody asks for room any more, and a pause
-    /// that is over must not be one.
-    pub fn expire(&mut self, now: Instant) {
-        if !self.is_waiting(now) {
-            self.until = None;
-        }
-    }
-
-    /// The number of packets of `packet` bytes that may leave at `now`, at least one; `None`: as
-    /// many as noq makes.
-    pub fn room(
-        &mut self,
-        now: Instant,
-        metrics: &ControllerMetrics,
-        packet: u64,
-    ) -> Option<NonZeroUsize> {
+    /// The number of packets that may leave at `now`, at least one; `None`: as many as noq makes.
+    /// It ends the pause, so ask before each transmission, also without a bucket: what is over
+    /// would stay the deadline.
+    pub fn room(&mut self, now: Instant, bucket: Option<Bucket>) -> Option<NonZeroUsize> {
         self.until = None;
-        let Some((rate, capacity, _)) = bucket(metrics, packet) else {
+        let Some(bucket) = bucket else {
             self.counted = None;
             return None;
         };
         let passed = self.counted.map(|at| now.saturating_duration_since(at));
-        let earned = passed.map_or(capacity, |passed| bytes_in(rate, passed));
+        let earned = passed.map_or(bucket.capacity, |passed| bytes_in(bucket.rate, passed));
         // Less than a byte is earned in a time that is counted later.
         if earned > 0 {
             self.tokens = self.tokens.saturating_add(earned);
             self.counted = Some(now);
         }
-        self.tokens = self.tokens.min(capacity);
-        NonZeroUsize::new((self.tokens / packet) as usize).or(Some(NonZeroUsize::MIN))
+        self.tokens = self.tokens.min(bucket.capacity);
+        NonZeroUsize::new((self.tokens / bucket.packet) as usize).or(Some(NonZeroUsize::MIN))
     }
 
     /// `sent` bytes left at `now`. If the next packet may not, it waits until there is a quantum.
-    pub fn after_transmit(
-        &mut self,
-        now: Instant,
-        sent: u64,
-        metrics: &ControllerMetrics,
-        packet: u64,
-    ) {
-        let Some((rate, _, quantum)) = bucket(metrics, packet) else {
-            return;
-        };
+    pub fn after_transmit(&mut self, now: Instant, sent: u64, bucket: Bucket) {
         self.tokens = self.tokens.saturating_sub(sent);
-        if self.tokens >= packet {
+        if self.tokens >= bucket.packet {
             return;
         }
-        let missing = quantum - self.tokens;
-        let time = u128::from(missing) * 1_000_000_000 / u128::from(rate);
+        let missing = bucket.quantum - self.tokens;
+        let time = u128::from(missing) * 1_000_000_000 / u128::from(bucket.rate);
         self.until = Some(now + Duration::from_nanos(time as u64));
     }
-}
-
-/// The rate of a fast path, bytes per second, what may leave at once, and a quantum, bytes. `None`
-/// on a slow path, and where the algorithm says itself when each packet leaves.
-fn bucket(metrics: &ControllerMetrics, packet: u64) -> Option<(u64, u64, u64)> {
-    let quantum = metrics.send_quantum?;
-    let rate = metrics.pacing_rate.filter(|rate| *rate >= FAST)?;
-    let part = metrics.congestion_window / PART;
-    let capacity = part.clamp(bytes_in(rate, USUAL), bytes_in(rate, LATEST));
-    let capacity = capacity.clamp(FEWEST * packet, MOST * packet);
-    Some((rate, capacity, quantum.clamp(packet, capacity)))
 }
 
 /// What `rate`, bytes per second, sends in a time.
@@ -135,55 +134,69 @@ mod tests {
         metrics
     }
 
-    fn room(quantum: &mut Quantum, now: Instant, metrics: &ControllerMetrics) -> Option<usize> {
-        quantum.room(now, metrics, PACKET).map(NonZeroUsize::get)
+    /// That of 1 Gbit/s: a packet takes 12 us.
+    fn bucket(window: u64) -> Bucket {
+        let paced = metrics(125_000_000, 60_000, window * PACKET);
+        Bucket::of(&paced, PACKET).expect("a fast path")
+    }
+
+    fn room(quantum: &mut Quantum, now: Instant, bucket: Bucket) -> usize {
+        quantum.room(now, Some(bucket)).expect("a number").get()
     }
 
     #[test]
     fn a_fast_path_waits_for_a_quantum() {
         let (now, mut quantum) = (Instant::now(), Quantum::default());
-        // A packet takes 12 us, and a quarter of the window is 60 of them.
-        let paced = metrics(125_000_000, 60_000, 240 * PACKET);
-        assert_eq!(room(&mut quantum, now, &paced), Some(60));
-        quantum.after_transmit(now, 59 * PACKET, &paced, PACKET);
+        // A quarter of the window is 60 packets.
+        let paced = bucket(240);
+        assert_eq!(room(&mut quantum, now, paced), 60);
+        quantum.after_transmit(now, 59 * PACKET, paced);
         assert!(!quantum.is_waiting(now), "one more may leave");
-        quantum.after_transmit(now, PACKET, &paced, PACKET);
+        quantum.after_transmit(now, PACKET, paced);
         let until = now + Duration::from_micros(480);
         assert!(quantum.is_waiting(now) && !quantum.is_waiting(until));
         assert_eq!(quantum.after(Some(now)), Some(until));
-        quantum.expire(now);
-        assert!(quantum.is_waiting(now));
-        let mut over = quantum.clone();
-        over.expire(until);
-        assert_eq!(over.after(None), None, "nothing is to be done at its end");
-        assert_eq!(room(&mut quantum, until, &paced), Some(40));
+        assert_eq!(room(&mut quantum, until, paced), 40);
         assert_eq!(quantum.after(Some(now)), Some(now));
+    }
+
+    #[test]
+    fn a_pause_that_is_over_is_no_deadline_without_a_bucket() {
+        let (now, mut quantum) = (Instant::now(), Quantum::default());
+        let paced = bucket(240);
+        quantum.room(now, Some(paced));
+        quantum.after_transmit(now, 60 * PACKET, paced);
+        let until = quantum.after(None).expect("waits");
+        // The connection has several paths now.
+        assert_eq!(quantum.room(until, None), None);
+        assert_eq!(
+            quantum.after(None),
+            None,
+            "nothing is to be done at its end"
+        );
     }
 
     #[test]
     fn a_late_thread_catches_up_by_a_part_of_the_window() {
         let now = Instant::now();
         for (window, most) in [(20, 20), (160, 40), (240, 60), (100_000, 83)] {
-            let mut quantum = Quantum::default();
-            let paced = metrics(125_000_000, 60_000, window * PACKET);
-            quantum.room(now, &paced, PACKET);
-            quantum.after_transmit(now, 83 * PACKET, &paced, PACKET);
+            let (mut quantum, paced) = (Quantum::default(), bucket(window));
+            quantum.room(now, Some(paced));
+            quantum.after_transmit(now, 83 * PACKET, paced);
             let late = now + Duration::from_millis(30);
-            assert_eq!(room(&mut quantum, late, &paced), Some(most), "{window}");
+            assert_eq!(room(&mut quantum, late, paced), most, "{window}");
         }
     }
 
     #[test]
     fn on_average_it_is_the_rate() {
         let (start, mut quantum) = (Instant::now(), Quantum::default());
-        let paced = metrics(125_000_000, 60_000, 400 * PACKET);
+        let paced = bucket(400);
         let (mut now, mut sent) = (start, 0);
         while now < start + Duration::from_secs(1) {
-            if let Some(packets) = room(&mut quantum, now, &paced) {
-                let batch = packets as u64 * PACKET;
-                quantum.after_transmit(now, batch, &paced, PACKET);
-                sent += batch;
-            }
+            let batch = room(&mut quantum, now, paced) as u64 * PACKET;
+            quantum.after_transmit(now, batch, paced);
+            sent += batch;
             // Woken up 100 us late each time.
             now = quantum.after(None).expect("waits") + Duration::from_micros(100);
         }
@@ -200,8 +213,9 @@ mod tests {
             ControllerMetrics::default(),
             bursts,
         ] {
-            assert_eq!(room(&mut quantum, now, &slow), None);
-            quantum.after_transmit(now, 1_000_000, &slow, PACKET);
+            let bucket = Bucket::of(&slow, PACKET);
+            assert!(bucket.is_none());
+            assert_eq!(quantum.room(now, bucket), None);
             assert!(!quantum.is_waiting(now));
         }
     }

@@ -251,7 +251,6 @@ impl State {
 
     /// Handles the deadlines that have passed.
     pub fn expire(&mut self, now: Instant) {
-        self.quantum.expire(now);
         if self.proto.poll_timeout().is_some_and(|at| at <= now) {
             self.proto.handle_timeout(now);
         }

@@ -5,6 +5,7 @@
 //! same address are collected here, so that the kernel still gets many in one call (UDP GSO).
 
 use super::outgoing::{Held, Outgoing};
+use super::quantum::Bucket;
 use super::state::State;
 use crate::feedback::Permission;
 use noq_proto::{PathId, Transmit};
@@ -103,16 +104,14 @@ impl State {
         } else {
             max.min(NonZeroUsize::new(MAX_BATCH / self.mtu()).unwrap_or(NonZeroUsize::MIN))
         };
-        let packet = self.mtu() as u64;
         // One path that is full must not hold up another.
-        let metrics = match &self.paths {
+        let controller = match &self.paths {
             Some(_) => None,
             None => self.proto.congestion_state(PathId::ZERO),
-        }
-        .map(|controller| controller.metrics());
-        let room = metrics
-            .as_ref()
-            .and_then(|m| self.quantum.room(now, m, packet));
+        };
+        let packet = self.mtu() as u64;
+        let bucket = controller.and_then(|it| Bucket::of(&it.metrics(), packet));
+        let room = self.quantum.room(now, bucket);
         let max = room.map_or(max, |room| max.min(room));
         let transmit = match &mut self.paths {
             Some(paths) => paths.poll_transmit(now, &mut self.proto, max, buffer),
@@ -123,9 +122,8 @@ impl State {
         };
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
         let size = transmit.as_ref().map(|(t, _)| t.size);
-        if let (Some(metrics), Some(size)) = (&metrics, size) {
-            self.quantum
-                .after_transmit(now, size as u64, metrics, packet);
+        if let (Some(bucket), Some(size)) = (bucket, size) {
+            self.quantum.after_transmit(now, size as u64, bucket);
         }
         self.feedback.after_transmit(now, size, queue_empty);
         if let Some(size) = size {

@@ -1,8 +1,9 @@
 //! What a transfer of many files reports beside its bytes.
 
 use super::update::Update;
+use crate::lock::lock;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Written by the tasks of a transfer, read by the loop that calls the user's program.
 #[derive(Debug, Default)]
@@ -41,12 +42,12 @@ impl News {
     }
 
     fn add(&self, update: Update) {
-        let mut updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut updates = lock(&self.updates);
         updates.push(update);
     }
 
     /// What was not reported yet.
     pub fn take(&self) -> Vec<Update> {
-        std::mem::take(&mut self.updates.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.updates))
     }
 }

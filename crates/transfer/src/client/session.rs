@@ -8,12 +8,13 @@ use crate::connection::over_tcp::Transport;
 use crate::connection::{close, framing, parameters};
 use crate::credentials::known_paths::{self, KnownPath};
 use crate::error::Error;
+use crate::lock::lock;
 use crate::turns::Turns;
 use crate::wire::{Message, Reason, VERSION};
 use noq_proto::{PathId, TransportConfig, VarInt};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -122,7 +123,7 @@ impl ClientSession {
     }
 
     fn answer(&self) -> Option<oneshot::Receiver<Result<(), Error>>> {
-        let mut hello = self.hello.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hello = lock(&self.hello);
         hello.take()
     }
 

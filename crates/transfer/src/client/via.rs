@@ -90,7 +90,8 @@ pub(super) fn interfaces(via: &[Via], server: SocketAddr) -> Result<Vec<String>,
     match chosen.first() {
         Some(first) if source_over(first, server).is_some() => Ok(chosen),
         _ => Err(format!(
-            "none of these interfaces has a route to {}; each needs one, for example a default route",
+            "none of these interfaces has a route to {}; each needs one, for example a default \
+             route",
             server.ip().to_canonical()
         )),
     }

@@ -4,9 +4,10 @@ use super::close;
 use super::parameters::STREAMS;
 use crate::blocks::CHUNK;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::wire::{CHUNK_HEADER, ChunkHeader};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -36,7 +37,7 @@ pub(crate) struct Route {
 
 impl Routes {
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// A new transfer and its streams. Further streams wait until the transfer takes them. `None`

@@ -12,6 +12,7 @@
 use super::identity::Identity;
 use crate::error::Error;
 use crate::fingerprint::{Fingerprint, Pins};
+use crate::lock::lock;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
@@ -19,7 +20,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use whimbrel_quic::key_exchange::{AcceptedGroups, provider};
 
 /// The application protocol of both sides (RFC 7301).
@@ -103,10 +104,7 @@ impl Pin {
     /// The server's key and those that it announced, if the handshake got that far. They are
     /// proved once the handshake is complete.
     pub fn seen(&self) -> Option<Pins> {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.seen).clone()
     }
 }
 
@@ -128,7 +126,7 @@ impl ServerCertVerifier for Pin {
         let announced = others.iter().take(Pins::MAX_ANNOUNCED);
         let announced = announced.map(key_of).collect::<Result<Vec<_>, _>>()?;
         let seen = Pins::new(key, announced);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+        *lock(&self.seen) = Some(seen);
         if self.expected.as_ref().is_some_and(|pins| pins.contain(key)) {
             Ok(ServerCertVerified::assertion())
         } else {

@@ -7,9 +7,10 @@
 
 use super::Hashes;
 use crate::blocking::{Task, blocking};
-use crate::blocks::{BlockHashes, CHUNK, SubtreeHasher, hash_subtree, subtree};
+use crate::blocks::{CHUNK, SubtreeHasher, hash_subtree, subtree};
 use crate::cancel::{Cancel, CancelOnDrop};
 use crate::error::Error;
+use crate::lock::lock;
 use crate::ranges::RangeSet;
 use crate::storage::Partial;
 use crate::wire::MAX_LIST;
@@ -18,7 +19,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use whimbrel_quic::endpoint::Kept;
 
@@ -53,10 +54,6 @@ pub(super) struct Disk {
 }
 
 type Written = Arc<Mutex<RangeSet>>;
-
-pub(super) fn lock(hashes: &Hashes) -> MutexGuard<'_, BlockHashes> {
-    hashes.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Disk {
     /// Starts the tasks. With `remember` [`Self::written`] says what is written.
@@ -101,7 +98,7 @@ impl Disk {
         let Some(written) = &self.written else {
             return Vec::new();
         };
-        let written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = lock(written);
         let ranges = written.iter().take(MAX_LIST);
         ranges.map(|range| (range.start, range.end)).collect()
     }
@@ -157,7 +154,7 @@ impl Writer {
             };
             let batch = blocking(write).await?;
             if let Some(written) = &self.written {
-                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut written = lock(written);
                 for piece in &batch {
                     written.insert(piece.at..piece.at + piece.data.len() as u64);
                 }

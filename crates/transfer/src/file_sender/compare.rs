@@ -7,11 +7,11 @@ use super::source::Source;
 use super::{Hashes, set};
 use crate::blocks::{BLOCK_LOG, CHUNK, FINE_LOG, coarse_log, hash_subtree, subtree};
 use crate::error::Error;
+use crate::lock::lock;
 use crate::ranges::RangeSet;
 use crate::wire::Message;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::PoisonError;
 
 /// Bytes that one request asks for, at most, if one subtree is not more.
 const REQUEST: u64 = 64 << 20;
@@ -211,7 +211,7 @@ impl Answer {
             };
             set(hashes, block, hash_subtree(self.size, &part, &data));
         }
-        let hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashes = lock(hashes);
         Ok(if range.start == 0 && range.end == self.size {
             hashes.root().map(|root| *root.as_bytes())
         } else {

@@ -25,6 +25,7 @@ use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::connection::framing::Control;
 use crate::connection::{close, framing};
 use crate::error::Error;
+use crate::lock::lock;
 use crate::ranges::RangeSet;
 use crate::turns::Turns;
 use crate::wire::{ChunkHeader, Finish, Message, Put, Reason, Refusal};
@@ -36,7 +37,7 @@ pub(crate) use small::{Pack, Packing, SMALL, read_small};
 use source::Following;
 pub(crate) use source::{FileSource, Source, StreamSource, metadata_of, open_regular};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
@@ -403,7 +404,7 @@ fn whole_blocks(ranges: &RangeSet) -> RangeSet {
 type Hashes = Mutex<BlockHashes>;
 
 fn set(hashes: &Hashes, block: u64, hash: [u8; 32]) {
-    let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut hashes = lock(hashes);
     hashes.set(block, Some(hash));
 }
 
@@ -462,7 +463,7 @@ fn read_next(source: &Source, plan: &Plan, hashes: &Hashes) -> Result<Read, Erro
         return Ok(Read::Short);
     };
     let block = {
-        let hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashes = lock(hashes);
         let index = range.start / CHUNK;
         (hashes.range(index) == range).then(|| (hashes.size(), index))
     };
@@ -527,7 +528,7 @@ impl Root {
             }
             Source::File(file) => file,
         };
-        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hashes = lock(&self.hashes);
         for _ in 0..PIECE {
             let Some(block) = hashes.first_unknown(self.from) else {
                 if file.changed()? {

@@ -1,6 +1,7 @@
 //! A cap on the rate of file data.
 
-use std::sync::{Mutex, PoisonError};
+use crate::lock::lock;
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use whimbrel_units::Rate;
@@ -42,7 +43,7 @@ impl Pace {
     /// When so many bytes may pass. What was not used before is lost, except for one slice, so that
     /// late timers do not lower the rate.
     fn reserve(&self, bytes: usize, now: Instant) -> Instant {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next);
         let earliest = now.checked_sub(5 * SLICE).unwrap_or(now);
         let start = next.unwrap_or(now).max(earliest);
         *next = Some(start + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second));

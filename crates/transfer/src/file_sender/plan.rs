@@ -1,9 +1,10 @@
 //! What remains to be sent.
 
 use crate::blocks::CHUNK;
+use crate::lock::lock;
 use crate::ranges::RangeSet;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// What remains to be sent, oldest first; it grows while the comparison goes on.
@@ -55,7 +56,7 @@ impl Plan {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The size of the source for which it was made, bytes.

@@ -2,6 +2,7 @@
 
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS, hash_subtree};
 use crate::error::Error;
+use crate::lock::lock;
 use crate::ranges::RangeSet;
 use crate::wire::{FileTime, Kind, Metadata};
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
@@ -268,7 +269,7 @@ impl StreamSource {
     }
 
     fn lock(&self) -> MutexGuard<'_, StreamState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Bytes read so far.

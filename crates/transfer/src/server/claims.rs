@@ -3,10 +3,11 @@
 //! Two transfers never write the same file. A transfer that is repeated takes over from its own
 //! dead connection at once, and from another one that makes no progress.
 
+use crate::lock::lock;
 use crate::path::RemotePath;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -51,7 +52,7 @@ pub(super) struct Claim {
 
 impl Claims {
     fn holders(&self) -> MutexGuard<'_, HashMap<Key, Arc<Holder>>> {
-        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.holders)
     }
 
     /// Claims a file for transfer `id`, which counts what it receives in `received`. `None` if
@@ -118,7 +119,7 @@ impl Claims {
 
     /// Remembers a file that was stored.
     pub fn remember(&self, key: Key, id: [u8; 16], size: u64, hash: blake3::Hash) {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = lock(&self.stored);
         stored.retain(|(k, ..)| *k != key);
         if stored.len() >= REMEMBERED {
             stored.pop_front();
@@ -128,7 +129,7 @@ impl Claims {
 
     /// Size and hash of a file that transfer `id` has stored.
     pub fn recall(&self, key: &Key, id: [u8; 16]) -> Option<(u64, blake3::Hash)> {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = lock(&self.stored);
         let found = stored.iter().find(|(k, i, ..)| k == key && *i == id);
         found.map(|(_, _, size, hash)| (*size, *hash))
     }

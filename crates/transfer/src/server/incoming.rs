@@ -1,10 +1,11 @@
 //! The transfers that a server receives at the moment, for its operator.
 
+use crate::lock::lock;
 use crate::path::RemotePath;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_quic::endpoint::{Connection, PathCondition, PathReport};
@@ -145,7 +146,7 @@ impl List {
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

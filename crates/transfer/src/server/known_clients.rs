@@ -6,9 +6,10 @@
 //! one that was used least recently goes first, and none is used after a day.
 
 use crate::credentials::known_paths;
+use crate::lock::lock;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use whimbrel_cc::SavedPath;
 use whimbrel_quic::Monitor;
@@ -43,7 +44,7 @@ impl KnownClients {
     /// earlier one found.
     pub fn begin(&self, client: IpAddr, monitor: Monitor, now: Instant) -> Option<SavedPath> {
         let client = client.to_canonical();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let lives = |entry: &Entry| now.saturating_duration_since(entry.began) < LIFE;
         let before = known.get(&client).filter(|entry| lives(entry));
         let before = before.and_then(Entry::path);

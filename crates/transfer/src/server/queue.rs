@@ -1,8 +1,9 @@
 //! Places for transfers, and the queue of those that wait for one.
 
 use super::shares::share;
+use crate::lock::lock;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::watch;
 
 /// Requests that wait, at most.
@@ -66,7 +67,7 @@ impl Places {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether a request waits that could have a place of `user`.

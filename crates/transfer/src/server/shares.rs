@@ -1,7 +1,8 @@
 //! How much of something each user holds: while there are several users, none holds more than half.
 
+use crate::lock::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Something of which there are `max`.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Shares {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 
     /// How many are held.

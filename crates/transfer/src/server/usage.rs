@@ -3,10 +3,11 @@
 use super::client::Client;
 use crate::blocking::blocking;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::wire::Reason;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use whimbrel_units::Bytes;
 
 /// Bytes that each user with a quota stores, transfers in progress included.
@@ -51,7 +52,7 @@ impl Usage {
 
     async fn of(&self, client: &Client) -> Result<Arc<AtomicI64>, Error> {
         let find = || {
-            let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let users = lock(&self.0);
             users.get(&client.user.name).cloned()
         };
         if let Some(found) = find() {
@@ -60,7 +61,7 @@ impl Usage {
         let storage = client.storage.clone();
         let used = blocking(move || Ok(storage.used())).await?;
         let used = Arc::new(AtomicI64::new(i64::try_from(used).unwrap_or(i64::MAX >> 1)));
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = lock(&self.0);
         // Another transfer may have counted meanwhile.
         let entry = users.entry(client.user.name.clone()).or_insert(used);
         Ok(Arc::clone(entry))
@@ -68,7 +69,7 @@ impl Usage {
 
     /// So many bytes are stored more (or less) than before.
     pub fn changed(&self, user: &str, by: i64) {
-        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let users = lock(&self.0);
         if let Some(used) = users.get(user) {
             used.fetch_add(by, Ordering::Relaxed);
         }

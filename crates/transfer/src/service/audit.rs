@@ -1,13 +1,14 @@
 //! An audit log: a line of JSON for each event of a server, with time and user.
 
 use crate::Event;
+use crate::lock::lock;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// A file to which lines are appended. If it is renamed or removed, as programs that rotate logs
 /// do, the next line begins a new file of the same name.
@@ -36,7 +37,7 @@ impl AuditLog {
     pub fn record(&self, event: &Event) -> io::Result<()> {
         let mut line = line(event, Timestamp::now()).to_string();
         line.push('\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         let now = file.metadata()?;
         let named = self.path.metadata();
         if !named.is_ok_and(|named| (named.dev(), named.ino()) == (now.dev(), now.ino())) {

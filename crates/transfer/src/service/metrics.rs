@@ -4,10 +4,11 @@
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A scraper sends one request of a
 //! few hundred bytes and gets one answer; that is all the HTTP there is.
 
+use crate::lock::lock;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -97,7 +98,7 @@ impl Metrics {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<&'static str, Family>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.0))
     }
 }
 

@@ -4,6 +4,7 @@
 //! Lines that do not fit a queue are dropped, and their number stands where they are missing. If
 //! nobody reads any more, the caller is told once.
 
+use crate::lock::lock;
 use serde_json::json;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -25,7 +26,7 @@ struct Missing {
 
 impl Missing {
     fn lock(&self) -> MutexGuard<'_, u64> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.count)
     }
 
     /// The line that stands for them.

@@ -17,6 +17,7 @@ use super::system::{
 use super::{Storage, is_own_name, is_same, own_name};
 use crate::blocks::FINE_LOG;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::ranges::RangeSet;
 use crate::wire::{MAX_LIST, Metadata, Reason};
@@ -28,8 +29,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 const SUFFIX: &str = ".part";
 /// Digits of the hash in a name.
@@ -228,7 +229,7 @@ impl Partial {
 
     fn alone(&self) -> Option<std::sync::MutexGuard<'_, ()>> {
         let doubtful = self.doubtful.as_ref()?;
-        Some(doubtful.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lock(doubtful))
     }
 
     /// Flushes the file to disk and renames it to `path`. The file then survives a crash. A file

@@ -1,10 +1,11 @@
 //! What to download, and how much of it is here.
 
 use crate::client::news::News;
+use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::wire::Metadata;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -70,7 +71,7 @@ impl Counts {
     /// side of the stream.
     pub(super) fn confirmed(&self, mut receive: RecvStream) {
         let end = async move { while let Ok(Some(1..)) = receive.read(&mut [0; 64]).await {} };
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = lock(&self.ends);
         // Those that have come are forgotten.
         while ends.try_join_next().is_some() {}
         ends.spawn(end);
@@ -80,7 +81,7 @@ impl Counts {
     /// before for a transfer that failed. All that matters here is done, so the wait is bounded.
     pub(super) async fn ended(&self) {
         let mut ends = {
-            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ends = lock(&self.ends);
             std::mem::take(&mut *ends)
         };
         let all = async { while ends.join_next().await.is_some() {} };

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::file_sender::{
     Account, FileSource, Pace, Sending, Sent, Source, StreamSource, open_regular,
 };
+use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Metadata, Put, Reason};
@@ -21,7 +22,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use whimbrel_units::Rate;
 
 /// A file that changes while it is sent is sent again so many times.
@@ -242,7 +243,7 @@ impl Job {
                 (file.clone(), None)
             }
             SendSource::Stream(StreamReader(reader)) => {
-                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut reader = lock(reader);
                 let used = || std::io::Error::other("it was read already");
                 let reader = reader.take().ok_or_else(used);
                 let stream = StreamSource::new(reader.map_err(Error::file(STDIN, "read"))?);

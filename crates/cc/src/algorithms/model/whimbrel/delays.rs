@@ -186,20 +186,14 @@ impl Delays {
         }
     }
 
-    /// The delay of the queue over the last quarter of a round trip; where packets come in `batches`,
-    /// over the latest slices that had any.
+    /// The delay of the queue over the last quarter of a round trip. Where packets come in
+    /// `batches`, slices without any do not count.
     pub fn recent_queue(&self, batches: bool) -> f64 {
         if !self.known() {
             return 0.0;
         }
-        let recent = match batches {
-            true => {
-                let seen = self.slices.iter().filter(|slice| slice.is_finite());
-                seen.take(RECENT).copied().fold(f64::INFINITY, lower)
-            }
-            false => min(&self.slices[..RECENT]),
-        };
-        recent - self.base
+        let slices = self.slices.iter().filter(|it| !batches || it.is_finite());
+        slices.take(RECENT).copied().fold(f64::INFINITY, lower) - self.base
     }
 
     pub fn noise(&self) -> f64 {

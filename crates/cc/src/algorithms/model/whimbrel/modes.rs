@@ -40,7 +40,7 @@ const FEW: f64 = 16.0;
 
 /// The window from which on each eighth of a round trip has two acknowledgments of two packets
 /// unless they come in batches, segments.
-const MANY: f64 = 32.0;
+const DENSE: f64 = 32.0;
 
 /// Largest growth of the window when it begins to compete.
 const BACK: f64 = 3.0;
@@ -115,7 +115,7 @@ impl Whimbrel {
     /// The queue of the last quarter of a round trip. A path that passes packets on in batches
     /// leaves parts of it without a sample, and so does a small window.
     pub(super) fn recent_queue(&self) -> f64 {
-        let batches = self.window >= MANY * self.mss;
+        let batches = self.window >= DENSE * self.mss;
         self.delays.recent_queue(batches)
     }
 
