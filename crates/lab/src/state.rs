@@ -286,10 +286,9 @@ impl State {
             length: length.value,
             within: None,
         };
-        let source = [("count", count.into()), ("length", length.source().clone())];
         let loss = Loss {
             random: self.probability()?,
-            random_outages: Some(Written::new("fades", drawn, Value::table(source))),
+            random_outages: Some(Written::of("fades", drawn)),
             ..Loss::default()
         };
         Ok(Some(Written::new("fades", loss.clone(), loss)))
@@ -341,7 +340,8 @@ fn drawn_rates(text: &str) -> Result<Written<ServiceSpec>, FieldError> {
     let wrong = |why: &dyn Display| FieldError::new("rates", why);
     let steps = steps::parse(text, DRAWN_RATES, "Mbit/s").map_err(|why| wrong(&why))?;
     let value = |mbit: f64| Rate::from_bits_per_sec((mbit * 1e6).round() as u64);
-    let (schedule, source) = schedule(&steps, value).map_err(|why| wrong(&why))?;
+    let schedule = schedule(&steps, value).map_err(|why| wrong(&why))?;
+    let source = Value::from(&schedule);
     Ok(Written::new("rates", ServiceSpec::Rate(schedule), source))
 }
 
@@ -350,25 +350,18 @@ fn drawn_delays(text: &str) -> Result<Written<Delay>, FieldError> {
     let wrong = |why: &dyn Display| FieldError::new("rtts", why);
     let steps = steps::parse(text, DRAWN_RTTS, "ms").map_err(|why| wrong(&why))?;
     let value = |ms: f64| Duration::from_micros((ms * 500.0).round() as u64);
-    let (schedule, source) = schedule(&steps, value).map_err(|why| wrong(&why))?;
+    let schedule = schedule(&steps, value).map_err(|why| wrong(&why))?;
+    let source = Value::from(&schedule);
     Ok(Written::new("rtts", Delay::steps(schedule), source))
 }
 
-/// Steps as a schedule, and as a scenario file has them.
-fn schedule<T: Copy + Into<Value>>(
+/// Steps as a schedule.
+fn schedule<T: Copy>(
     steps: &[Step],
     value: impl Fn(f64) -> T,
-) -> Result<(Schedule<T>, Value), &'static str> {
-    let steps: Vec<(Time, T)> = steps
-        .iter()
-        .map(|(from, number)| (steps::instant(*from), value(*number)))
-        .collect();
-    let pair = |(from, value): &(Time, T)| {
-        let from = Value::from(from.since(Time::ZERO));
-        Value::list([from, (*value).into()].into_iter())
-    };
-    let source = Value::list(steps.iter().map(pair));
-    Ok((Schedule::steps(steps)?, source))
+) -> Result<Schedule<T>, &'static str> {
+    let step = |(from, number): &Step| (steps::instant(*from), value(*number));
+    Schedule::steps(steps.iter().map(step).collect())
 }
 
 /// The losses of the way back while it is silent.

@@ -77,6 +77,19 @@ pub struct Noise {
     pub batch: Duration,
 }
 
+/// No jitter; what is drawn holds for 5 ms, about a frame of a radio.
+impl Default for Noise {
+    fn default() -> Self {
+        Self {
+            base: Duration::ZERO,
+            jitter: Duration::ZERO,
+            distribution: Distribution::Exponential,
+            every: Duration::from_millis(5),
+            batch: Duration::ZERO,
+        }
+    }
+}
+
 impl Noise {
     /// The delay without the wait for a batch, of a packet that leaves at `at`.
     pub(crate) fn delay(&self, seed: u64, at: Time) -> Duration {

@@ -9,6 +9,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `point` | a point, and the reader of its table |
+//! | `print` | a point as a file |
 //! | `library` | the matrix, or a folder of points |
 //! | `measure`, `windows` | what one run showed, in a few numbers |
 //! | `score` | the formulas: from numbers to a score |
@@ -22,6 +23,7 @@ mod league;
 mod library;
 mod measure;
 mod point;
+mod print;
 pub mod score;
 mod task;
 mod windows;

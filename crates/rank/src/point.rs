@@ -214,9 +214,9 @@ pub struct MatrixPoint {
     pub flows: Vec<String>,
     /// The controller of the first flow that is not under test, if there is one.
     pub neighbour: Option<String>,
-    /// The text of its file.
+    /// The text of its file, or of the file that it would have.
     pub text: String,
-    spec: ScenarioSpec,
+    pub(crate) spec: ScenarioSpec,
 }
 
 impl MatrixPoint {
@@ -294,7 +294,7 @@ impl MatrixPoint {
         };
         let others = spec.flows.iter().filter(|flow| !tested(flow));
         let neighbour = others.filter_map(Flow::data).next();
-        Ok(Self {
+        let mut point = Self {
             id: id.to_owned(),
             class,
             claim: claim.to_owned(),
@@ -302,9 +302,11 @@ impl MatrixPoint {
             rtt: rtt.value,
             flows: flows.iter().map(|name| (*name).to_owned()).collect(),
             neighbour: neighbour.map(|data| data.controller.value.to_string()),
-            text: spec.to_string(),
+            text: String::new(),
             spec,
-        })
+        };
+        point.text = point.to_string();
+        Ok(point)
     }
 
     /// Its scenario with this controller for the flows under test, and the seeds 1 to `seeds`.

@@ -11,7 +11,7 @@ use whimbrel_rank::{Aim, Class, League, Library, MatrixPoint, Measures, Runs, Ta
 use whimbrel_sim::scenario::{
     Direction, DrawnTime, Flow, Link, Run, ScenarioSpec, Written, half_of,
 };
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_units::{Duration, Rate};
 
 /// The flow under test.
 const TESTED: &str = "t";
@@ -136,11 +136,7 @@ pub enum Repeats {
 
 /// A start within the first second, so that flows are not in step.
 pub(crate) fn first_second() -> Written<DrawnTime> {
-    let drawn = DrawnTime {
-        from: Time::ZERO,
-        to: Time::ZERO + Duration::from_secs(1),
-    };
-    Written::new("start", drawn, "0 s .. 1 s")
+    Written::of("start", DrawnTime::within(Duration::from_secs(1)))
 }
 
 /// Runs one flow of each controller beside the `neighbours`; in the order of the controllers.

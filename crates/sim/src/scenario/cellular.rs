@@ -4,7 +4,7 @@ use super::ScenarioError;
 use super::document::Value;
 use super::fields::Field;
 use super::generated::Generator;
-use super::low_orbit::range;
+use super::low_orbit::{range, range_source};
 use whimbrel_net::Cellular;
 use whimbrel_units::Probability;
 
@@ -23,6 +23,48 @@ const KEYS: [&str; 12] = [
     "handover_interval",
     "pause",
 ];
+
+/// The table of a scenario file, without defaults.
+impl From<&Cellular> for Value {
+    fn from(path: &Cellular) -> Self {
+        let default = Cellular::default();
+        let mut keys = vec![
+            ("rate", Self::from(path.rate)),
+            ("reverse_rate", path.reverse_rate.into()),
+        ];
+        for (key, number, default) in [
+            ("fading", path.fading, default.fading),
+            ("share", path.share, default.share),
+            ("stall_tail", path.stall_tail, default.stall_tail),
+        ] {
+            keys.extend((number != default).then(|| (key, number.into())));
+        }
+        for (key, time, default) in [
+            ("coherence", path.coherence, default.coherence),
+            ("slot", path.slot, default.slot),
+            ("reverse_slot", path.reverse_slot, default.reverse_slot),
+            (
+                "stall_interval",
+                path.stall_interval,
+                default.stall_interval,
+            ),
+            (
+                "handover_interval",
+                path.handover_interval,
+                default.handover_interval,
+            ),
+        ] {
+            keys.extend((time != default).then(|| (key, time.into())));
+        }
+        for (key, range, default) in [
+            ("stall", path.stall, default.stall),
+            ("pause", path.pause, default.pause),
+        ] {
+            keys.extend((range != default).then(|| (key, range_source(range))));
+        }
+        Self::table(keys)
+    }
+}
 
 /// Reads the mean rate of the forward direction, `"12 Mbit/s"`, or a table. Where only the forward
 /// rate is written, the reverse one is half of it.

@@ -1,6 +1,7 @@
 //! `[[flow]]`: a group of equal flows.
 
 use super::ScenarioError;
+use super::document::Value;
 use super::fields::{Field, Fields, unknown};
 use super::kind::{Kind, SHARED_KEYS};
 use super::link::Link;
@@ -89,6 +90,32 @@ pub struct DrawnTime {
     pub from: Time,
     /// Its end.
     pub to: Time,
+}
+
+impl DrawnTime {
+    /// Drawn from the first so long part of the run.
+    pub fn within(span: Duration) -> Self {
+        Self::between(Duration::ZERO, span)
+    }
+
+    /// Drawn between two times since the start of the run.
+    pub fn between(from: Duration, to: Duration) -> Self {
+        Self {
+            from: Time::ZERO + from,
+            to: Time::ZERO + to,
+        }
+    }
+}
+
+/// The instant, or the range, of a scenario file.
+impl From<DrawnTime> for Value {
+    fn from(time: DrawnTime) -> Self {
+        let at = |time: Time| Self::from(time.since(Time::ZERO));
+        match time.from == time.to {
+            true => at(time.from),
+            false => format!("{} .. {}", at(time.from), at(time.to)).into(),
+        }
+    }
 }
 
 impl Data {

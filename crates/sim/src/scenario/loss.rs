@@ -91,10 +91,27 @@ impl Loss {
 }
 
 /// The table of a scenario file.
+impl From<DrawnOutages> for Value {
+    fn from(outages: DrawnOutages) -> Self {
+        let mut keys = vec![
+            ("count", Self::from(outages.count)),
+            ("length", outages.length.into()),
+        ];
+        let within = outages.within.map(|(from, to)| span(from, to));
+        keys.extend(within.map(|span| ("within", span)));
+        Self::table(keys)
+    }
+}
+
+/// Two instants of a scenario file: `["4 s", "5 s"]`.
+fn span(from: Time, to: Time) -> Value {
+    Value::from(vec![from.since(Time::ZERO), to.since(Time::ZERO)])
+}
+
+/// The table of a scenario file.
 impl From<Loss> for Value {
     fn from(loss: Loss) -> Self {
         let at = |time: Time| Self::from(time.since(Time::ZERO));
-        let span = |(from, to): (Time, Time)| Self::list([at(from), at(to)].into_iter());
         let mut keys: Vec<(&str, Self)> = Vec::new();
         for (key, probability) in [
             ("random", loss.random),
@@ -132,7 +149,7 @@ impl From<Loss> for Value {
         keys.extend(bursts.map(|table| ("gilbert-elliott", table)));
         let outages = loss
             .outages
-            .map(|all| Self::list(all.into_iter().map(|outage| span((outage.from, outage.to)))));
+            .map(|all| Self::list(all.into_iter().map(|outage| span(outage.from, outage.to))));
         keys.extend(outages.map(|list| ("outages", list)));
         let drawn = loss.random_outages.map(|drawn| drawn.source().clone());
         keys.extend(drawn.map(|table| ("random_outages", table)));

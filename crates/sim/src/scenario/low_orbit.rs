@@ -63,6 +63,11 @@ pub(super) fn range(field: &Field<'_>) -> Result<(Duration, Duration), ScenarioE
     Ok((time(min)?, time(max)?))
 }
 
+/// The text of such a range.
+pub(super) fn range_source((min, max): (Duration, Duration)) -> Value {
+    format!("{} .. {}", Value::from(min), Value::from(max)).into()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::network::Network;

@@ -11,7 +11,7 @@ use super::written::Written;
 use crate::network::{Destination, UdpFlow};
 use std::fmt;
 use whimbrel_cc::fairness::{Adapter, Priority};
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::Duration;
 
 /// What is printed behind a delay that holds in both directions.
 const EACH_WAY: &str = "    # each way";
@@ -50,6 +50,28 @@ impl fmt::Display for ScenarioSpec {
             table(f, "[sweep]", keys.collect(), |_| false)?;
         }
         Ok(())
+    }
+}
+
+/// A table of a file with these keys, and an empty line behind it: what other crates write into
+/// scenario files.
+pub struct Section {
+    head: &'static str,
+    keys: Vec<(&'static str, Value)>,
+}
+
+impl Section {
+    /// `[head]` with these keys.
+    pub fn new(head: &'static str, keys: Vec<(&'static str, Value)>) -> Self {
+        Self { head, keys }
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.keys.iter();
+        let keys = keys.map(|(key, value)| Key::new(key, value.clone()));
+        table(f, &format!("[{}]", self.head), keys.collect(), |_| false)
     }
 }
 
@@ -252,13 +274,10 @@ fn datagram_keys(udp: &UdpFlow) -> Vec<Key> {
 }
 
 fn drawn(key: &str, time: &DrawnTime) -> Key {
-    let text = |at: Time| Value::from(at.since(Time::ZERO)).to_string();
+    let written = Key::new(key, *time);
     match time.from == time.to {
-        true => Key::new(key, text(time.from)),
-        false => {
-            let range = format!("{} .. {}", text(time.from), text(time.to));
-            Key::new(key, range).remark(DRAWN)
-        }
+        true => written,
+        false => written.remark(DRAWN),
     }
 }
 

@@ -23,8 +23,14 @@ pub struct FlowRoute {
 impl FlowRoute {
     /// Over one link, which all flows share.
     pub fn over(link: usize) -> Self {
+        Self::through([link])
+    }
+
+    /// Over these links in order, which all flows share.
+    pub fn through(links: impl IntoIterator<Item = usize>) -> Self {
+        let hop = |link| Hop { link, own: false };
         Self {
-            forward: vec![Hop { link, own: false }],
+            forward: links.into_iter().map(hop).collect(),
             back: None,
         }
     }

@@ -4,6 +4,7 @@ use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
 use super::traces::Traces;
+use super::written::{Span, Written};
 use std::fmt::Display;
 use std::str::FromStr;
 use whimbrel_net::{Delay, DelayTrace, JitterDistribution, Noise, Schedule, ServiceSpec};
@@ -19,13 +20,66 @@ const DELAY_KEYS: [&str; 7] = [
     "distribution",
     "batch",
 ];
-/// How long drawn jitter holds, if `every` is left out: about a frame of a radio.
-const JITTER_HOLDS: Duration = Duration::from_millis(5);
 /// Maximum number of steps of a schedule.
 const MAX_STEPS: usize = 1_000_000;
 /// Why a link has no rate of zero.
 pub(super) const ZERO_RATE: &str = "must be greater than zero; for a link that is down for a while \
      write e.g. `loss = { outages = [[\"4 s\", \"5 s\"]] }`";
+
+/// The constant, or the steps, of a scenario file.
+impl<T: Copy + Into<Self>> From<&Schedule<T>> for Value {
+    fn from(schedule: &Schedule<T>) -> Self {
+        let step = |(from, value): &(Time, T)| {
+            let from = Self::from(from.since(Time::ZERO));
+            Self::list([from, (*value).into()].into_iter())
+        };
+        match schedule.all() {
+            [(_, only)] => (*only).into(),
+            all => Self::list(all.iter().map(step)),
+        }
+    }
+}
+
+/// The table of a scenario file, without defaults.
+impl From<Noise> for Value {
+    fn from(noise: Noise) -> Self {
+        let default = Noise::default();
+        let mut keys = vec![("base", Self::from(noise.base))];
+        for (key, time, default) in [
+            ("jitter", noise.jitter, default.jitter),
+            ("every", noise.every, default.every),
+            ("batch", noise.batch, default.batch),
+        ] {
+            keys.extend((time != default).then(|| (key, time.into())));
+        }
+        if noise.distribution != default.distribution {
+            let mut all = JitterDistribution::ALL.into_iter();
+            let name = all.find(|(_, one)| *one == noise.distribution);
+            keys.extend(name.map(|(name, _)| ("distribution", name.into())));
+        }
+        Self::table(keys)
+    }
+}
+
+/// A delay that has each of the `steps` for `every`, again and again; `name` is that of the flag or
+/// argument that it follows from.
+///
+/// # Errors
+/// If there is no step, or `every` is zero.
+pub fn repeated_delay(
+    name: &str,
+    every: Duration,
+    steps: Vec<Duration>,
+) -> Result<Written<Delay>, ScenarioError> {
+    let fail = |why| Span::named(name).fail(why);
+    let source = Value::table([("every", every.into()), ("steps", steps.clone().into())]);
+    let steps = DelayTrace::new(steps).map_err(fail)?;
+    Ok(Written::new(
+        name,
+        Delay::cycle(every, steps).map_err(fail)?,
+        source,
+    ))
+}
 
 /// Reads a constant, steps, or `{ trace = "FILE" }`.
 pub(super) fn read_rate(
@@ -89,12 +143,13 @@ fn noisy(fields: &Fields<'_>) -> Result<Delay, ScenarioError> {
         let parse = |field: Field<'_>| field.parse::<Duration>();
         fields.get(key).map_or(Ok(default), parse)
     };
-    let every = time("every", JITTER_HOLDS)?;
+    let default = Noise::default();
+    let every = time("every", default.every)?;
     if let Some(field) = fields.get("every").filter(|_| every.is_zero()) {
         return Err(field.fail("must be greater than zero"));
     }
     let distribution = match fields.get("distribution") {
-        None => JitterDistribution::Exponential,
+        None => default.distribution,
         Some(field) => {
             let text = field.text()?;
             let mut all = JitterDistribution::ALL.into_iter();
@@ -106,11 +161,11 @@ fn noisy(fields: &Fields<'_>) -> Result<Delay, ScenarioError> {
         }
     };
     Ok(Delay::noisy(Noise {
-        base: time("base", Duration::ZERO)?,
-        jitter: time("jitter", Duration::ZERO)?,
+        base: time("base", default.base)?,
+        jitter: time("jitter", default.jitter)?,
         distribution,
         every,
-        batch: time("batch", Duration::ZERO)?,
+        batch: time("batch", default.batch)?,
     }))
 }
 

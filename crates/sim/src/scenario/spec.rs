@@ -32,15 +32,20 @@ pub struct ScenarioSpec {
 }
 
 impl ScenarioSpec {
-    /// One path that all flows share: `[link.L]`.
-    pub fn on(link: Link, flows: Vec<Flow>, run: Run) -> Self {
+    /// Flows over these links, without recorded traces.
+    pub fn new(links: Vec<Link>, flows: Vec<Flow>, run: Run) -> Self {
         Self {
-            links: vec![link],
+            links,
             flows,
             run,
             traces: Traces::default().digest(),
             ..Self::default()
         }
+    }
+
+    /// One path that all flows share: `[link.L]`.
+    pub fn on(link: Link, flows: Vec<Flow>, run: Run) -> Self {
+        Self::new(vec![link], flows, run)
     }
 
     /// Gives the flows with this name another controller.

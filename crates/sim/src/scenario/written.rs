@@ -144,6 +144,18 @@ where
     }
 }
 
+/// A number, or else a percentage, that reads as the same probability.
+fn all_digits(probability: &Probability) -> String {
+    let number = probability.get().to_string();
+    let percent = probability.get() * 100.0;
+    // The product is rounded, so that the quotient may be the next number.
+    let near = [percent, percent.next_down(), percent.next_up()];
+    let percents = near.into_iter().map(|percent| format!("{percent} %"));
+    let mut texts = std::iter::once(number.clone()).chain(percents);
+    let same = |text: &String| text.parse() == Ok(*probability);
+    texts.find(same).unwrap_or(number)
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
@@ -195,7 +207,7 @@ impl From<Bytes> for Value {
 
 impl From<Probability> for Value {
     fn from(probability: Probability) -> Self {
-        Self::Text(exact(&probability, |p| p.get().to_string()))
+        Self::Text(exact(&probability, all_digits))
     }
 }
 

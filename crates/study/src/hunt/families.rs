@@ -1,8 +1,15 @@
-//! The families of paths, with the ranges of their knobs, and how a case becomes a scenario file.
+//! The families of paths, with the ranges of their knobs, and how a case becomes a path.
 
-use super::draft::Draft;
-use super::space::{Case, Family, Knob, Scale};
-use std::fmt::Write;
+use super::draft::{Draft, Group, constant, in_steps, kilobytes, mbps, ms, percent, seconds};
+use super::space::{Case, Family, Knob, Scale, rounded};
+use whimbrel_net::{Cellular, Delay, GilbertElliott, Noise, Queue, QueueLimit, WifiSpec};
+use whimbrel_rank::{Aim, Class};
+use whimbrel_sim::scenario::document::Value;
+use whimbrel_sim::scenario::{
+    Direction, DrawnOutages, DrawnTime, Generator, Link, Loss, ScenarioError, Written,
+    repeated_delay,
+};
+use whimbrel_units::{Duration, Probability, Rate};
 
 /// Length of a run on a path that stays as it is, and on one that changes, seconds.
 const STEADY: f64 = 30.0;
@@ -202,56 +209,121 @@ pub static FAMILIES: &[Family] = &[
     },
 ];
 
+/// What a family makes of a case.
+type Drafted = Result<Draft, ScenarioError>;
+
 /// One flow under test that should fill its path. `lost` is the part that the path itself loses.
-fn fill(class: &'static str, rtt: f64, queue: f64, lost: f64) -> Draft {
-    let queue = super::space::rounded(queue.clamp(0.05, 100.0), 3);
+fn fill(class: Class, rtt: f64, queue: f64, lost: f64) -> Draft {
+    let aim = Aim::Fill {
+        goal: 0.95,
+        queue: rounded(queue.clamp(0.05, 100.0), 3),
+        lost: percent(decimals(lost, 6) * 100.0).get(),
+        taken: 0.0,
+        overflow: None,
+    };
+    of(class, aim, rtt, STEADY)
+}
+
+/// Flows under test that share their path with others. `rtt` is in milliseconds.
+fn share(rtt: f64) -> Draft {
+    of(Class::D, Aim::Share { goal: 0.9 }, rtt, CHANGING)
+}
+
+/// Neither links nor flows yet; `rtt` in milliseconds, `duration` in seconds.
+fn of(class: Class, aim: Aim, rtt: f64, duration: f64) -> Draft {
     Draft {
         class,
-        score: "fill",
-        rtt,
-        scored: format!("goal = 0.95\nqueue = {queue}\nlost = {lost:.6}\n"),
-        tested: &["t"],
-        duration: STEADY,
-        ..Draft::default()
+        aim,
+        rtt: ms(rtt),
+        links: Vec::new(),
+        groups: Vec::new(),
+        duration: seconds(duration),
+        sample: None,
     }
 }
 
-/// `[link.NAME]` with these lines.
-fn link(name: &str, lines: &str) -> String {
-    format!("[link.{name}]\n{lines}\n")
+/// A number with so many decimals.
+fn decimals(x: f64, decimals: usize) -> f64 {
+    // Unlike multiplying and dividing, this rounds halves by the exact value.
+    format!("{x:.decimals$}").parse().unwrap_or(x)
 }
 
-/// `[[flow]]` with these lines.
-fn flow(name: &str, route: &str, more: &str) -> String {
-    format!("[[flow]]\nname = \"{name}\"\nroute = [{route}]\n{more}\n")
-}
-
-/// Lines of rate, half of the RTT as delay, and buffer.
-fn pipe(case: &Case) -> String {
-    let (rate, delay, buffer) = (case.of("rate"), case.of("RTT") / 2.0, case.of("buffer"));
-    format!("rate = \"{rate} Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"{buffer} bdp\"\n")
-}
-
-/// Lines of losses and queue management, as far as the case has them.
-fn impaired(case: &Case) -> String {
-    let mut lines = String::new();
-    if let Some(aqm) = case.word("AQM") {
-        // Writing to a text cannot fail.
-        let _ = writeln!(lines, "aqm = \"{aqm}\"");
+/// A link with this written direction.
+fn link(name: &str, forward: Direction) -> Link {
+    Link {
+        forward,
+        ..Link::new(name)
     }
-    let random = case
-        .get("loss")
-        .map(|loss| format!("random = \"{loss} %\""));
-    let bursts = case.get("bursty loss").map(|percent| {
-        let (lost, r) = (percent / 100.0, 1.0 / BURST);
-        let p = super::space::rounded(lost * r / (1.0 - lost), 4);
-        format!("gilbert-elliott = {{ p = {p:.7}, r = {r} }}")
+}
+
+/// A constant delay in milliseconds.
+fn delay(delay: f64) -> Option<Written<Delay>> {
+    let delay = ms(delay);
+    Some(Written::of("delay", delay).with(Delay::constant(delay)))
+}
+
+/// A delay with noise.
+fn noisy(noise: Noise) -> Option<Written<Delay>> {
+    Some(Written::of("delay", noise).with(Delay::noisy(noise)))
+}
+
+/// A base delay with jitter, if there is any; both in milliseconds.
+fn jittery(base: f64, jitter: Option<f64>) -> Option<Written<Delay>> {
+    match jitter {
+        None => delay(base),
+        Some(jitter) => noisy(Noise {
+            base: ms(base),
+            jitter: ms(jitter),
+            ..Noise::default()
+        }),
+    }
+}
+
+/// A buffer in bandwidth-delay products.
+fn bdp(multiple: f64) -> Option<Written<Queue>> {
+    Some(Written::of("queue", Queue::Bdp(multiple)))
+}
+
+/// A buffer in packets.
+fn packets(count: f64) -> Option<Written<Queue>> {
+    let limit = QueueLimit::Packets(count.round() as u32);
+    Some(Written::of("queue", Queue::Fixed(limit)))
+}
+
+/// Rate, half of the RTT as delay, and buffer.
+fn pipe(case: &Case) -> Direction {
+    Direction {
+        rate: Some(constant(mbps(case.of("rate")))),
+        delay: delay(case.of("RTT") / 2.0),
+        queue: bdp(case.of("buffer")),
+        ..Direction::default()
+    }
+}
+
+/// The same with the case's losses and queue management.
+fn impaired(case: &Case, direction: Direction) -> Result<Direction, ScenarioError> {
+    let random = case.get("loss").map(percent);
+    let bursts = case.get("bursty loss").map(|part| {
+        let (lost, r) = (part / 100.0, 1.0 / BURST);
+        let p = rounded(lost * r / (1.0 - lost), 4);
+        GilbertElliott::ByPacket {
+            p: percent(decimals(p, 7) * 100.0),
+            r: percent(r * 100.0),
+            good_loss: Probability::ZERO,
+            bad_loss: Probability::ONE,
+        }
     });
-    let losses: Vec<String> = random.into_iter().chain(bursts).collect();
-    if !losses.is_empty() {
-        let _ = writeln!(lines, "loss = {{ {} }}", losses.join(", "));
-    }
-    lines
+    let has_loss = random.is_some() || bursts.is_some();
+    let loss = Loss {
+        gilbert_elliott: bursts,
+        ..Loss::random(random.unwrap_or_default())
+    };
+    let aqm = case.word("AQM").map(|word| Written::parse("aqm", word));
+    Ok(Direction {
+        aqm: aqm.transpose()?,
+        loss: has_loss.then(|| Written::of("loss", loss)),
+        ..direction
+    })
 }
 
 /// The part of the packets that the path loses.
@@ -260,300 +332,314 @@ fn lost(case: &Case) -> f64 {
     1.0 - (1.0 - part("loss")) * (1.0 - part("bursty loss"))
 }
 
-fn bottleneck(case: &Case) -> Draft {
-    let (rate, rtt) = (case.of("rate"), case.of("RTT"));
-    let mut lines = format!(
-        "rate = \"{rate} Mbit/s\"\nqueue = \"{} bdp\"\n{}",
-        case.of("buffer"),
-        impaired(case)
-    );
-    let delay = rtt / 2.0;
+fn bottleneck(case: &Case) -> Drafted {
+    let (half, jitter) = (case.of("RTT") / 2.0, case.get("jitter"));
+    let mut only = link("L", impaired(case, pipe(case))?);
+    only.forward.delay = jittery(half, jitter);
+    if jitter.is_some() {
+        let in_order = case.get("reordering").is_none();
+        only.keep_order = Some(Written::of("keep_order", in_order));
+        only.reverse.delay = delay(half);
+    }
     // The 95th percentile of the noise is three times its mean.
-    let mut queue = 0.5;
-    match case.get("jitter") {
-        None => lines += &format!("delay = \"{delay} ms\"\n"),
-        Some(jitter) => {
-            queue += 3.0 * jitter / rtt;
-            lines += &format!("delay = {{ base = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n");
-            lines += &format!("keep_order = {}\n", case.get("reordering").is_none());
-            lines += &format!("reverse = {{ delay = \"{delay} ms\" }}\n");
-        }
-    }
-    let mut draft = fill("A", rtt, queue, lost(case));
-    draft.body = link("L", &lines) + &flow("t", "\"L\"", "");
-    draft
-}
-
-fn several_bottlenecks(case: &Case) -> Draft {
-    let links = case.of("links") as usize;
-    let rtt = case.of("RTT of a link");
-    let (rate, buffer) = (case.of("rate"), case.of("buffer"));
-    let mut body = String::new();
-    for i in 1..=links {
-        let lines = format!(
-            "rate = \"{rate} Mbit/s\"\ndelay = \"{} ms\"\nqueue = \"{buffer} bdp\"\n",
-            rtt / 2.0
-        );
-        body += &link(&format!("L{i}"), &lines);
-    }
-    let names: Vec<String> = (1..=links).map(|i| format!("\"L{i}\"")).collect();
-    body += &flow("t", &names.join(", "), "");
-    let whole = super::space::rounded(rtt * links as f64, 4);
-    match case.word("flows across") {
-        None => Draft {
-            body,
-            ..fill("C", whole, 0.5, 0.0)
-        },
-        Some(others) => {
-            let count = case.of("flows across a link");
-            for i in 1..=links {
-                let more =
-                    format!("controller = \"{others}\"\ncount = {count}\nstart = \"0 s .. 2 s\"\n");
-                body += &flow(&format!("across{i}"), &format!("\"L{i}\""), &more);
-            }
-            Draft {
-                class: "D",
-                score: "share",
-                rtt: whole,
-                scored: "goal = 0.9\n".to_owned(),
-                tested: &["t"],
-                body,
-                duration: CHANGING,
-                ..Draft::default()
-            }
-        }
-    }
-}
-
-fn way_back(case: &Case) -> Draft {
-    let (rate, rtt) = (case.of("rate"), case.of("RTT"));
-    let back = super::space::rounded(rate * case.of("way back"), 3);
-    let delay = rtt / 2.0;
-    let mut lines = match case.get("its pause") {
-        None => format!("rate = \"{back} Mbit/s\"\n"),
-        Some(pause) => format!(
-            "rate = [[\"0 s\", \"{back} Mbit/s\"], [\"10 s\", \"1 kbit/s\"], \
-             [\"{} s\", \"{back} Mbit/s\"]]\n",
-            10.0 + pause
-        ),
-    };
-    lines += &match case.get("its batches") {
-        None => format!("delay = \"{delay} ms\"\n"),
-        Some(batch) => format!("delay = {{ base = \"{delay} ms\", batch = \"{batch} ms\" }}\n"),
-    };
-    lines += &format!("queue = \"{} packets\"\n", case.of("its buffer").round());
-    if let Some(loss) = case.get("its loss") {
-        lines += &format!("loss = \"{loss} %\"\n");
-    }
-    let mut body = link("down", &pipe(case)) + &link("up", &lines);
-    body += &flow("t", "\"down\"", "back = [\"up\"]\n");
-    if let Some(uploads) = case.get("uploads") {
-        let more = format!(
-            "back = [\"down\"]\ncontroller = \"cubic\"\ncount = {uploads}\nstart = \"2 s\"\n"
-        );
-        body += &flow("upload", "\"up\"", &more);
-    }
-    Draft {
-        body,
-        duration: if case.get("its pause").is_some() {
-            40.0
-        } else {
-            STEADY
-        },
-        ..fill("A", rtt, 0.5, 0.0)
-    }
-}
-
-fn cellular(case: &Case) -> Draft {
-    let (rate, rtt) = (case.of("rate"), case.of("RTT"));
-    let every = |name| {
-        case.get(name)
-            .map_or("1 h".to_owned(), |s| format!("{s} s"))
-    };
-    let lines = format!(
-        "delay = \"{} ms\"\nqueue = \"{} packets\"\n{}[link.L.cellular]\nrate = \"{rate} Mbit/s\"\n\
-         reverse_rate = \"{} Mbit/s\"\nfading = {}\nreverse_slot = \"{} ms\"\n\
-         stall_interval = \"{}\"\nhandover_interval = \"{}\"\n",
-        rtt / 2.0,
-        case.of("buffer").round(),
-        impaired(case),
-        super::space::rounded(rate * case.of("way back"), 3),
-        case.of("fading"),
-        case.of("grants every"),
-        every("stalls every"),
-        every("hand-overs every"),
-    );
-    Draft {
-        body: link("L", &lines) + &flow("t", "\"L\"", ""),
-        duration: CHANGING,
-        ..fill("C", rtt, 1.0, lost(case))
-    }
-}
-
-fn wifi(case: &Case) -> Draft {
     let rtt = case.of("RTT");
-    let rate = case.word("Wi-Fi").unwrap_or("65");
-    let first = format!(
-        "wifi = \"{rate} Mbit/s\"\nqueue = \"{} packets\"\n",
-        case.of("buffer").round()
-    );
-    let mut rest = impaired(case);
-    if let Some(rate) = case.get("behind it") {
-        rest += &format!("rate = \"{rate} Mbit/s\"\nqueue = \"1 bdp\"\n");
-    }
-    let delay = rtt / 2.0;
-    let jitter = case.get("jitter");
-    rest += &match jitter {
-        None => format!("delay = \"{delay} ms\"\n"),
-        Some(jitter) => format!("delay = {{ base = \"{delay} ms\", jitter = \"{jitter} ms\" }}\n"),
+    let queue = 0.5 + jitter.map_or(0.0, |jitter| 3.0 * jitter / rtt);
+    Ok(Draft {
+        links: vec![only],
+        groups: vec![Group::tested(vec![0])],
+        ..fill(Class::A, rtt, queue, lost(case))
+    })
+}
+
+fn several_bottlenecks(case: &Case) -> Drafted {
+    let count = case.of("links") as usize;
+    let rtt = case.of("RTT of a link");
+    let one = |i: usize| {
+        let direction = Direction {
+            rate: Some(constant(mbps(case.of("rate")))),
+            delay: delay(rtt / 2.0),
+            queue: bdp(case.of("buffer")),
+            ..Direction::default()
+        };
+        link(&format!("L{}", i + 1), direction)
+    };
+    let mut groups = vec![Group::tested((0..count).collect())];
+    let whole = rounded(rtt * count as f64, 4);
+    let draft = match case.word("flows across") {
+        None => fill(Class::C, whole, 0.5, 0.0),
+        Some(others) => {
+            groups.extend((0..count).map(|i| Group {
+                count: case.of("flows across a link"),
+                start: Some(two_seconds()),
+                ..Group::other(format!("across{}", i + 1), others, vec![i])
+            }));
+            share(whole)
+        }
+    };
+    Ok(Draft {
+        links: (0..count).map(one).collect(),
+        groups,
+        ..draft
+    })
+}
+
+/// A start within the first two seconds.
+fn two_seconds() -> DrawnTime {
+    DrawnTime::within(seconds(2.0))
+}
+
+fn way_back(case: &Case) -> Drafted {
+    let (rtt, pause) = (case.of("RTT"), case.get("its pause"));
+    let half = rtt / 2.0;
+    let back = mbps(rounded(case.of("rate") * case.of("way back"), 3));
+    let slow = Rate::from_bits_per_sec(1000);
+    let rate = match pause {
+        None => constant(back),
+        Some(pause) => in_steps(vec![
+            (Duration::ZERO, back),
+            (seconds(10.0), slow),
+            (seconds(10.0 + pause), back),
+        ])?,
+    };
+    let up = Direction {
+        rate: Some(rate),
+        delay: match case.get("its batches") {
+            None => delay(half),
+            Some(batch) => noisy(Noise {
+                base: ms(half),
+                batch: ms(batch),
+                ..Noise::default()
+            }),
+        },
+        queue: packets(case.of("its buffer")),
+        loss: case
+            .get("its loss")
+            .map(|loss| Written::of("loss", Loss::random(percent(loss)))),
+        ..Direction::default()
+    };
+    let mut groups = vec![Group {
+        back: Some(vec![1]),
+        ..Group::tested(vec![0])
+    }];
+    groups.extend(case.get("uploads").map(|count| Group {
+        count,
+        start: Some(DrawnTime::between(seconds(2.0), seconds(2.0))),
+        back: Some(vec![0]),
+        ..Group::other("upload", "cubic", vec![1])
+    }));
+    let draft = fill(Class::A, rtt, 0.5, 0.0);
+    Ok(Draft {
+        links: vec![link("down", pipe(case)), link("up", up)],
+        groups,
+        duration: match pause {
+            Some(_) => seconds(40.0),
+            None => draft.duration,
+        },
+        ..draft
+    })
+}
+
+fn cellular(case: &Case) -> Drafted {
+    let (rate, rtt) = (case.of("rate"), case.of("RTT"));
+    let never = Duration::from_secs(3600);
+    let every = |name| case.get(name).map_or(never, seconds);
+    let path = Cellular {
+        rate: mbps(rate),
+        reverse_rate: mbps(rounded(rate * case.of("way back"), 3)),
+        fading: case.of("fading"),
+        reverse_slot: ms(case.of("grants every")),
+        stall_interval: every("stalls every"),
+        handover_interval: every("hand-overs every"),
+        ..Cellular::default()
+    };
+    let direction = Direction {
+        delay: delay(rtt / 2.0),
+        queue: packets(case.of("buffer")),
+        ..Direction::default()
+    };
+    let source = Value::from(&path);
+    let generator = Generator::Cellular(path);
+    let only = Link {
+        generated: Some(Written::new("cellular", generator, source)),
+        ..link("L", impaired(case, direction)?)
+    };
+    let draft = fill(Class::C, rtt, 1.0, lost(case));
+    Ok(Draft {
+        links: vec![only],
+        groups: vec![Group::tested(vec![0])],
+        duration: seconds(CHANGING),
+        ..draft
+    })
+}
+
+fn wifi(case: &Case) -> Drafted {
+    let (rtt, jitter) = (case.of("RTT"), case.get("jitter"));
+    let rate = Written::parse(
+        "wifi",
+        &format!("{} Mbit/s", case.word("Wi-Fi").unwrap_or("65")),
+    )?;
+    let channel = WifiSpec::at(rate.value).map_err(|why| rate.fail(why))?;
+    let first = Link {
+        wifi: Some(rate.with(channel)),
+        ..link(
+            "W",
+            Direction {
+                queue: packets(case.of("buffer")),
+                ..Direction::default()
+            },
+        )
+    };
+    let behind = case.get("behind it");
+    let rest = Direction {
+        rate: behind.map(|rate| constant(mbps(rate))),
+        delay: jittery(rtt / 2.0, jitter),
+        queue: behind.and_then(|_| bdp(1.0)),
+        ..Direction::default()
     };
     let queue = 0.5 + 3.0 * jitter.unwrap_or(0.0) / rtt;
-    let mut body = link("W", &first) + &link("B", &rest);
-    body += &flow("t", "\"W\", \"B\"", "");
-    Draft {
-        body,
-        ..fill("F", rtt, queue, lost(case))
-    }
+    Ok(Draft {
+        links: vec![first, link("B", impaired(case, rest)?)],
+        groups: vec![Group::tested(vec![0, 1])],
+        ..fill(Class::F, rtt, queue, lost(case))
+    })
 }
 
-fn churn(case: &Case) -> Draft {
+fn churn(case: &Case) -> Drafted {
     let (rate, load) = (case.of("rate"), case.of("their load") / 100.0);
     let size = case.of("short flows of");
-    let taken = rate * load;
     // 8 kbit in a kB.
-    let count = (taken * 1e3 * STEADY / (8.0 * size))
+    let count = (rate * load * 1e3 * STEADY / (8.0 * size))
         .round()
         .clamp(1.0, 3000.0);
+    let by_short = rounded(count * size * 8e-3 / STEADY, 3).min(rate * 0.9);
+    let mut draft = fill(Class::D, case.of("RTT"), 1.0, 0.0);
+    if let Aim::Fill { taken, .. } = &mut draft.aim {
+        *taken = mbps(by_short).as_bits_per_sec() as f64;
+    }
     let others = case.word("their algorithm").unwrap_or("cubic");
-    let more = format!(
-        "controller = \"{others}\"\ncount = {count}\nsize = \"{size} kB\"\n\
-         start = \"0 s .. {STEADY} s\"\n"
-    );
-    let taken = super::space::rounded(count * size * 8e-3 / STEADY, 3).min(rate * 0.9);
-    let mut draft = fill("D", case.of("RTT"), 1.0, 0.0);
-    draft.scored += &format!("taken = \"{taken} Mbit/s\"\n");
-    draft.body = link("L", &pipe(case)) + &flow("t", "\"L\"", "") + &flow("short", "\"L\"", &more);
-    draft
+    let short = Group {
+        count,
+        size: Some(kilobytes(size)),
+        start: Some(DrawnTime::within(seconds(STEADY))),
+        ..Group::other("short", others, vec![0])
+    };
+    Ok(Draft {
+        links: vec![link("L", pipe(case))],
+        groups: vec![Group::tested(vec![0]), short],
+        ..draft
+    })
 }
 
-fn own_kind(case: &Case) -> Draft {
+fn own_kind(case: &Case) -> Drafted {
     let (flows, rtt) = (case.of("flows"), case.of("RTT"));
-    let starts = case.get("starts within").unwrap_or(0.5);
-    let of = |count: f64| format!("count = {count}\nstart = \"0 s .. {starts} s\"\n");
-    let mut body = link("L", &pipe(case));
-    let mut tested: &[&str] = &["t"];
-    match case.get("half of them with RTTs") {
-        None => body += &flow("t", "\"L\"", &of(flows)),
+    let starts = seconds(case.get("starts within").unwrap_or(0.5));
+    let group = |count: f64, route: Vec<usize>| Group {
+        count,
+        start: Some(DrawnTime::within(starts)),
+        ..Group::tested(route)
+    };
+    let mut links = vec![link("L", pipe(case))];
+    let groups = match case.get("half of them with RTTs") {
+        None => vec![group(flows, vec![0])],
         Some(times) => {
-            let far = super::space::rounded((times - 1.0) * rtt / 2.0, 3);
-            body += &link("far", &format!("delay = \"{far} ms\"\n"));
-            body += &flow("t", "\"L\"", &of((flows / 2.0).ceil()));
-            body += &flow("u", "\"far\", \"L\"", &of((flows / 2.0).floor()));
-            tested = &["t", "u"];
-        }
-    }
-    Draft {
-        class: "D",
-        score: "own",
-        rtt,
-        scored: "goal = 0.9\nqueue = 0.5\n".to_owned(),
-        tested,
-        body,
-        duration: CHANGING,
-        run: "sample = \"1 s\"\n",
-    }
-}
-
-fn mixture(case: &Case) -> Draft {
-    let start = "start = \"0 s .. 2 s\"\n";
-    let mut body = link("L", &(pipe(case) + &impaired(case)));
-    body += &flow(
-        "t",
-        "\"L\"",
-        &format!("count = {}\n{start}", case.of("flows")),
-    );
-    let mut others = 0;
-    for name in ["cubic", "bbr", "newreno"] {
-        if let Some(count) = case.get(&format!("{name} flows")) {
-            let more = format!("controller = \"{name}\"\ncount = {count}\n{start}");
-            body += &flow(&format!("others-{name}"), "\"L\"", &more);
-            others += 1;
-        }
-    }
-    if others == 0 {
-        body += &flow(
-            "others",
-            "\"L\"",
-            &format!("controller = \"cubic\"\n{start}"),
-        );
-    }
-    Draft {
-        class: "D",
-        score: "share",
-        rtt: case.of("RTT"),
-        scored: "goal = 0.9\n".to_owned(),
-        tested: &["t"],
-        body,
-        duration: CHANGING,
-        ..Draft::default()
-    }
-}
-
-fn changes(case: &Case) -> Draft {
-    let (rate, rtt, half) = (case.of("rate"), case.of("RTT"), case.of("half a period"));
-    let steps = (CHANGING / half).ceil() as usize;
-    let mut lines = format!("queue = \"{} bdp\"\n", case.of("buffer"));
-    lines += &match case.get("rate falls to") {
-        None => format!("rate = \"{rate} Mbit/s\"\n"),
-        Some(part) => {
-            let low = super::space::rounded(rate * part, 3);
-            let step = |i: usize| {
-                let rate = if i.is_multiple_of(2) { rate } else { low };
-                let at = super::space::rounded(i as f64 * half, 6);
-                format!("[\"{at} s\", \"{rate} Mbit/s\"]")
+            let far = Direction {
+                delay: delay(rounded((times - 1.0) * rtt / 2.0, 3)),
+                ..Direction::default()
             };
-            let all: Vec<String> = (0..steps).map(step).collect();
-            format!("rate = [{}]\n", all.join(", "))
+            links.push(link("far", far));
+            let further = Group {
+                name: "u".to_owned(),
+                ..group((flows / 2.0).floor(), vec![1, 0])
+            };
+            vec![group((flows / 2.0).ceil(), vec![0]), further]
         }
     };
-    let delay = rtt / 2.0;
-    lines += &match case.get("RTT rises to") {
-        None => format!("delay = \"{delay} ms\"\n"),
-        Some(times) => format!(
-            "delay = {{ every = \"{half} s\", steps = [\"{delay} ms\", \"{} ms\"] }}\n",
-            super::space::rounded(delay * times, 4)
-        ),
+    let aim = Aim::Own {
+        goal: 0.9,
+        queue: 0.5,
+        lost: 0.0,
+        settled: None,
     };
-    if let Some(count) = case.get("outages") {
-        let length = case.of("of");
-        lines += &format!(
-            "loss = {{ random_outages = {{ count = {count}, length = \"{length} s\" }} }}\n"
-        );
-    }
-    Draft {
-        body: link("L", &lines) + &flow("t", "\"L\"", ""),
-        duration: CHANGING,
-        ..fill("C", rtt, 0.5, 0.0)
-    }
+    Ok(Draft {
+        links,
+        groups,
+        sample: Some(seconds(1.0)),
+        ..of(Class::D, aim, rtt, CHANGING)
+    })
 }
 
-fn short(case: &Case) -> Draft {
-    let size = case.of("transfer of");
-    let mut body = link("L", &(pipe(case) + &impaired(case)));
-    let mut start = "";
-    if let Some(others) = case.word("beside") {
-        start = "start = \"5 s .. 7 s\"\n";
-        body += &flow("long", "\"L\"", &format!("controller = \"{others}\"\n"));
+fn mixture(case: &Case) -> Drafted {
+    let mut groups = vec![Group {
+        count: case.of("flows"),
+        ..Group::tested(vec![0])
+    }];
+    for controller in OTHERS {
+        let count = case.get(&format!("{controller} flows"));
+        groups.extend(count.map(|count| Group {
+            count,
+            ..Group::other(format!("others-{controller}"), controller, vec![0])
+        }));
     }
-    body += &flow("t", "\"L\"", &format!("size = \"{size} kB\"\n{start}"));
-    Draft {
-        class: "G",
-        score: "completion",
-        rtt: case.of("RTT"),
-        scored: String::new(),
-        tested: &["t"],
-        body,
-        duration: CHANGING,
-        ..Draft::default()
+    if groups.len() == 1 {
+        groups.push(Group::other("others", "cubic", vec![0]));
     }
+    for group in &mut groups {
+        group.start = Some(two_seconds());
+    }
+    Ok(Draft {
+        links: vec![link("L", impaired(case, pipe(case))?)],
+        groups,
+        ..share(case.of("RTT"))
+    })
+}
+
+fn changes(case: &Case) -> Drafted {
+    let (rate, rtt, half) = (case.of("rate"), case.of("RTT"), case.of("half a period"));
+    let mut direction = pipe(case);
+    if let Some(part) = case.get("rate falls to") {
+        let rates = [mbps(rate), mbps(rounded(rate * part, 3))];
+        let step = |i: usize| (seconds(rounded(i as f64 * half, 6)), rates[i % 2]);
+        let steps = (CHANGING / half).ceil() as usize;
+        direction.rate = Some(in_steps((0..steps).map(step).collect())?);
+    }
+    if let Some(times) = case.get("RTT rises to") {
+        let steps = [rtt / 2.0, rounded(rtt / 2.0 * times, 4)].map(ms);
+        direction.delay = Some(repeated_delay("delay", seconds(half), steps.into())?);
+    }
+    if let Some(count) = case.get("outages") {
+        let outages = DrawnOutages {
+            count: count as u32,
+            length: seconds(case.of("of")),
+            within: None,
+        };
+        let loss = Loss {
+            random_outages: Some(Written::of("outages", outages)),
+            ..Loss::default()
+        };
+        direction.loss = Some(Written::of("loss", loss));
+    }
+    let draft = fill(Class::C, rtt, 0.5, 0.0);
+    Ok(Draft {
+        links: vec![link("L", direction)],
+        groups: vec![Group::tested(vec![0])],
+        duration: seconds(CHANGING),
+        ..draft
+    })
+}
+
+fn short(case: &Case) -> Drafted {
+    let long = case.word("beside");
+    let long = long.map(|others| Group::other("long", others, vec![0]));
+    let begin = DrawnTime::between(seconds(5.0), seconds(7.0));
+    let transfer = Group {
+        size: Some(kilobytes(case.of("transfer of"))),
+        start: long.is_some().then_some(begin),
+        ..Group::tested(vec![0])
+    };
+    let aim = Aim::Completion { goal: 1.05 };
+    Ok(Draft {
+        links: vec![link("L", impaired(case, pipe(case))?)],
+        groups: long.into_iter().chain([transfer]).collect(),
+        ..of(Class::G, aim, case.of("RTT"), CHANGING)
+    })
 }

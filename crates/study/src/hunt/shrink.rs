@@ -31,9 +31,7 @@ pub fn shrink(
         for knob in 0..case.values.len() {
             let mut simpler = simplest.clone();
             let changed = change(&mut simpler, knob);
-            // A change that another case of the family has in its text only.
-            let same = !changed || simpler.text() == simplest.text();
-            if changed && (same || ratio(&simpler)? <= limit) {
+            if changed && ratio(&simpler)? <= limit {
                 simplest = simpler;
             }
         }

@@ -116,9 +116,7 @@ impl TwoLinks {
             settings,
             ..RunSpec::default()
         };
-        let [first, second] = links;
-        let mut spec = ScenarioSpec::on(first, vec![flow], run);
-        spec.links.push(second);
+        let spec = ScenarioSpec::new(links.into(), vec![flow], run);
         Ok(Scenario::new(&spec)?)
     }
 
