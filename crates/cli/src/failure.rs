@@ -26,7 +26,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {}", words::plain(&format!("{error:#}")));
+    eprintln!("error: {}", words::plain(&text(error)));
     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref()) {
         return ExitCode::from(exit_code(error));
     }
@@ -37,6 +37,45 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
             || of_study.is_some_and(whimbrel_study::Error::is_bad_input)
     };
     ExitCode::from(if error.chain().any(bad_input) { 2 } else { 1 })
+}
+
+/// Positional arguments, which have no flag.
+const POSITIONAL: [&str; 2] = ["ids", "name"];
+/// Where a user of the command finds more, by the wrong key or argument.
+const SEE: [(&str, &str); 2] = [
+    (
+        "run.preset",
+        "`whimbrel sim --list-presets` shows what they set",
+    ),
+    ("ids", "see `whimbrel reproduce --list`"),
+];
+
+/// An error as the user of the command knows it: the libraries name arguments, which are flags
+/// here.
+fn text(error: &anyhow::Error) -> String {
+    let of_study = error.downcast_ref::<whimbrel_study::Error>();
+    let input = match of_study {
+        Some(whimbrel_study::Error::Input(input)) => Some(input),
+        _ => error.downcast_ref(),
+    };
+    let argument = input.and_then(BadInput::argument);
+    let text = match (input, argument) {
+        (Some(input), Some(argument)) if POSITIONAL.contains(&argument) => input.why().to_owned(),
+        (Some(input), Some(argument)) => {
+            format!("--{}: {}", argument.replace('_', "-"), input.why())
+        }
+        _ => format!("{error:#}"),
+    };
+    let key = match error.downcast_ref::<ScenarioError>() {
+        Some(error) => Some(error.key()),
+        None => of_study.and_then(whimbrel_study::Error::key),
+    };
+    let key = key.or(argument).unwrap_or_default();
+    match SEE.iter().find(|(of, _)| key == *of) {
+        Some((_, see)) if text.ends_with('?') => format!("{text} {see}"),
+        Some((_, see)) => format!("{text}; {see}"),
+        None => text,
+    }
 }
 
 /// The exit status of an error of a transfer.

@@ -4,7 +4,7 @@
 use crate::compare::choice;
 use crate::failure::BadInput;
 use crate::print;
-use crate::sim::{read, seeds_setting};
+use crate::sim::{read, seeds_setting, setting};
 use crate::svg::svg_file;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -43,7 +43,7 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
     /// Override a value of the file and remove its key from the sweep; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]

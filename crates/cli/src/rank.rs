@@ -78,7 +78,7 @@ pub struct RankArgs {
     /// FILE alone saves what every run measured, runs of references included; as JSON it is the
     /// file for --known. scores=FILE saves the score of each algorithm at each point, as CSV or
     /// Parquet. docs/reference/formats.md lists the columns.
-    #[arg(long = "save", value_name = "[TABLE=]FILE.json|.csv|.parquet", value_parser = file_to_save)]
+    #[arg(long = "save", value_name = "[TABLE=]FILE.json|.csv|.parquet", value_parser = save)]
     saves: Vec<TableFile<Table>>,
     /// Add the results of an earlier `--save FILE.json`, of the same points
     #[arg(long, value_name = "FILE.json")]
@@ -98,6 +98,15 @@ pub struct RankArgs {
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+}
+
+/// Reads the value of `--save`.
+fn save(text: &str) -> Result<TableFile<Table>, String> {
+    let is_json = text.starts_with("scores=") && text.ends_with(".json");
+    file_to_save(text).map_err(|why| match is_json {
+        true => format!("{why}; --json prints them as JSON"),
+        false => why,
+    })
 }
 
 /// Runs what is not known, and prints the table.

@@ -64,7 +64,7 @@ pub fn run_scenario(
         plot: args.plot.clone(),
         plot_spacing: args.plot_spacing,
         report: args.report.clone(),
-        save: args.save.wanted(),
+        save: args.save.wanted()?,
         traces: args.trace.files.clone(),
         trace_at: args.trace.at.into(),
     };

@@ -1,5 +1,6 @@
 //! `--save` and `--iperf3` of `sim` and `compare`: result files for other tools.
 
+use crate::failure::BadInput;
 use std::path::PathBuf;
 use whimbrel_report::frame::Table;
 use whimbrel_study::saved::Wanted;
@@ -36,12 +37,21 @@ pub struct SaveArgs {
 
 impl SaveArgs {
     /// What to save.
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
+    ///
+    /// # Errors
+    /// If an interval is given and nothing has samples.
+    pub fn wanted(&self) -> Result<Wanted, BadInput> {
+        let wanted = Wanted {
             save: self.save.clone(),
             iperf3: self.iperf3.clone(),
             interval: self.interval,
+        };
+        if wanted.interval.is_some() && wanted.iperf3.is_none() && !wanted.wants_samples() {
+            return Err(BadInput::new(
+                "--interval needs a file with samples: add --save samples=FILE or --iperf3 FILE",
+            ));
         }
+        Ok(wanted)
     }
 }
 

@@ -12,7 +12,6 @@ use whimbrel_study::page::Subject;
 use whimbrel_study::presentation::EveryRun;
 use whimbrel_study::presets;
 pub use whimbrel_study::runs::seeds_setting;
-use whimbrel_study::single_run::Selection;
 
 /// Simulate a scenario file
 ///
@@ -31,7 +30,7 @@ pub struct SimArgs {
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
     /// Override a value of the file and remove its key from the sweep; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
     #[command(flatten)]
     output: OutputArgs,
@@ -86,8 +85,25 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         text: &text,
         tested: None,
     };
-    run_scenario(&scenario, &subject, Selection::Set, &args.output, &EveryRun)?;
+    run_scenario(&scenario, &subject, with_set, &args.output, &EveryRun)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the value of `--set`.
+///
+/// # Errors
+/// If it is not `KEY=VALUE`.
+pub fn setting(text: &str) -> Result<Setting, String> {
+    let setting: Setting = text.parse()?;
+    Ok(Setting {
+        source: "--set",
+        ..setting
+    })
+}
+
+/// The flag that selects a value of a swept key.
+fn with_set(key: &str, value: &str) -> String {
+    format!("--set {key}='{value}'")
 }
 
 /// Reads a scenario file, or stdin for `-`. Returns its text, and its path for error messages.

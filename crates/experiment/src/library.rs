@@ -49,7 +49,7 @@ pub enum LibraryError {
         error: std::io::Error,
     },
     /// No experiment has that name.
-    #[error("{0}; see `whimbrel reproduce --list`")]
+    #[error("{0}")]
     Unknown(String),
     /// The file with the run times of the scenarios has a mistake.
     #[error("{path}: {why}")]

@@ -300,7 +300,7 @@ fn an_unknown_name_reports_the_nearest_one() {
     };
     assert_eq!(
         error("emfats"),
-        "unknown experiment `emfats`, did you mean `emfast`?; see `whimbrel reproduce --list`"
+        "unknown experiment `emfats`, did you mean `emfast`?"
     );
     assert!(error("curl/fig-3.5").contains("did you mean `cerl/fig-3.5`?"));
     // An algorithm is not a paper: the baselines and the five papers, each once.

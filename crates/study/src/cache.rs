@@ -246,10 +246,7 @@ mod tests {
     fn other_files_settings_and_names_have_other_keys() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
-        let setting = |value: &str| Setting {
-            key: "run.seeds".to_owned(),
-            value: value.to_owned(),
-        };
+        let setting = |value: &str| Setting::new("run.seeds", value);
         let keys = [
             cache.key("p/a", &[file("a")], None),
             cache.key("p/b", &[file("a")], None),

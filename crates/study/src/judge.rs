@@ -8,10 +8,10 @@ pub use text::text;
 
 use crate::controllers::{Choice, chosen};
 use crate::runs::run_all;
-use crate::{Error, Observer};
+use crate::{BadInput, Error, Observer};
 use std::num::NonZeroUsize;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::judge::{Judged, Mistake, Plan, classifying};
+use whimbrel_experiment::judge::{Judged, Mistake, Plan, PlanError, classifying};
 use whimbrel_report::figure::Figure;
 use whimbrel_report::figures::heat_maps;
 use whimbrel_sim::scenario::document::Document;
@@ -34,6 +34,16 @@ pub struct Request<'a> {
     pub flow: Option<&'a str>,
     /// Number of threads; `None`: one for each core.
     pub threads: Option<NonZeroUsize>,
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Scenario(error) => error.into(),
+            PlanError::Controllers(why) => BadInput::in_argument("controllers", why).into(),
+            PlanError::Flow(why) => BadInput::in_argument("flow", why).into(),
+        }
+    }
 }
 
 impl Request<'_> {

@@ -16,7 +16,7 @@ type Format = (
 
 /// Formats of outputs.
 const FORMATS: [Format; 7] = [
-    ("a page of --report", &["html", "htm"], |text, _| {
+    ("a page of Whimbrel", &["html", "htm"], |text, _| {
         text.starts_with("<!DOCTYPE html>") && text.contains(whimbrel_report::GENERATOR)
     }),
     ("an SVG picture", &["svg"], |text, _| {

@@ -56,7 +56,7 @@ impl Outputs {
         if self.traces.is_empty() {
             return Ok(None);
         }
-        let job = single_run::only(scenario, selection, "--trace")?;
+        let job = single_run::only(scenario, selection, "trace")?;
         for file in &self.traces {
             atomic_file::check(file.path())?;
         }
@@ -187,10 +187,8 @@ fn draw(
     looks.extend(outputs.plot_spacing.then_some(Look::AckSpacing));
     let figures = figures::plot(title, &runs, &looks);
     if figures.is_empty() {
-        return Err(BadInput::new(
-            "--plot needs a flow with a congestion controller, but the scenario has none",
-        )
-        .into());
+        let why = "needs a flow with a congestion controller, but the scenario has none";
+        return Err(BadInput::in_argument("plot", why).into());
     }
     Ok(whimbrel_report::svg(&figures))
 }

@@ -103,8 +103,5 @@ pub fn over_time(
 
 /// The setting that overrides the number of runs of each combination.
 pub fn seeds_setting(seeds: u32) -> Setting {
-    Setting {
-        key: "run.seeds".to_owned(),
-        value: seeds.to_string(),
-    }
+    Setting::new("run.seeds", seeds.to_string())
 }

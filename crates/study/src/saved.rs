@@ -51,21 +51,15 @@ impl<'a> Saving<'a> {
         scenario: &'a Scenario,
         selection: Selection,
     ) -> Result<Self, Error> {
-        if wanted.interval.is_some() && wanted.iperf3.is_none() && !wanted.wants_samples() {
-            return Err(BadInput::new(
-                "--interval needs a file with samples: add --save samples=FILE or --iperf3 FILE",
-            )
-            .into());
-        }
         let longest = scenario.points().iter().map(Point::duration).max();
         if let (Some(interval), Some(longest)) = (wanted.interval, longest)
             && longest.as_nanos() / interval.as_nanos().max(1) > MAX_SAMPLES
         {
-            return Err(BadInput::new(format!(
-                "--interval {interval} gives more than {MAX_SAMPLES} samples in a run of {longest}: \
-                 choose a longer interval"
-            ))
-            .into());
+            let why = format!(
+                "{interval} gives more than {MAX_SAMPLES} samples in a run of {longest}: choose a \
+                 longer interval"
+            );
+            return Err(BadInput::in_argument("interval", why).into());
         }
         if let Some(path) = &wanted.iperf3
             && wanted.save.iter().any(|save| save.path == *path)
@@ -124,16 +118,18 @@ impl<'a> Saving<'a> {
 }
 
 impl Wanted {
-    fn wants_samples(&self) -> bool {
+    /// Whether a table over time is to be saved.
+    pub fn wants_samples(&self) -> bool {
         self.save.iter().any(|save| save.table.is_of_samples())
     }
 }
 
-/// The run that `--iperf3` saves.
+/// The run that is saved as iperf3 prints it.
 fn measured(scenario: &Scenario, selection: Selection) -> Result<Job<'_>, BadInput> {
-    let job = single_run::only(scenario, selection, "--iperf3")?;
+    let job = single_run::only(scenario, selection, "iperf3")?;
     let controlled = iperf3::has_controller(&job);
     controlled.then_some(job).ok_or_else(|| {
-        BadInput::new("--iperf3 needs a TCP or AATP flow, but the scenario has none")
+        let why = "needs a TCP or AATP flow, but the scenario has none";
+        BadInput::in_argument("iperf3", why)
     })
 }

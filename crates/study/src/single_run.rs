@@ -5,37 +5,35 @@ use crate::BadInput;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Job;
 
-/// How the user selects one run of a sweep.
-#[derive(Clone, Copy)]
-pub enum Selection {
-    /// By a key of the scenario: `--set link.L.loss='1 %'`.
-    Set,
-    /// By the command's own flags: pairs of key and flag.
-    Flags(&'static [(&'static str, &'static str)]),
-}
+/// How the user selects a value of a swept key, e.g. of `link.L.loss` the value `1 %`: with
+/// `--set link.L.loss='1 %'`.
+pub type Selection = fn(key: &str, value: &str) -> String;
 
-/// The only combination of a scenario, with its first seed, for the output `what`.
+/// The only combination of a scenario, with its first seed, for the output that the argument
+/// `output` asks for.
 ///
 /// # Errors
 /// If it has several combinations; the message names values to select one.
 pub fn only<'a>(
     scenario: &'a Scenario,
     selection: Selection,
-    what: &str,
+    output: &'static str,
 ) -> Result<Job<'a>, BadInput> {
     let points = scenario.points();
     let [point] = points else {
-        return Err(BadInput::new(format!(
-            "{what} needs one run, but the scenario has {} combinations; select one, e.g. {}",
+        let why = format!(
+            "needs one run, but the scenario has {} combinations; select one, e.g. {}",
             points.len(),
             choices(points, selection)
-        )));
+        );
+        return Err(BadInput::in_argument(output, why));
     };
     match point.seeds().first() {
         Some(&seed) => Ok(Job { point, seed }),
-        None => Err(BadInput::new(format!(
-            "{what} needs one run, but the scenario has no seeds"
-        ))),
+        None => {
+            let why = "needs one run, but the scenario has no seeds";
+            Err(BadInput::in_argument(output, why))
+        }
     }
 }
 
@@ -51,18 +49,7 @@ fn choices(points: &[Point], selection: Selection) -> String {
         }
     }
     choices.retain(|(_, values)| values.len() > 1);
-    let choice = |(key, values): &(&str, Vec<String>)| {
-        let value = &values[0];
-        match selection {
-            Selection::Set => format!("--set {key}='{value}'"),
-            Selection::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
-                // The flag takes the round-trip time, the key the delay of each direction.
-                Some((_, "--rtt")) => "--rtt with one value".to_owned(),
-                Some((_, flag)) => format!("{flag} '{value}'"),
-                None => format!("one value of {key}"),
-            },
-        }
-    };
+    let choice = |(key, values): &(&str, Vec<String>)| selection(key, &values[0]);
     let choices: Vec<String> = choices.iter().map(choice).collect();
     choices.join(" ")
 }

@@ -18,7 +18,6 @@ use whimbrel_study::controllers::Choice;
 use whimbrel_study::neighbours::Neighbours;
 use whimbrel_study::page::Subject;
 use whimbrel_study::path::BASE_RTT;
-use whimbrel_study::single_run::Selection;
 use whimbrel_study::transport::Transport;
 use whimbrel_units::Duration;
 
@@ -228,7 +227,16 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         tested: tested.as_ref(),
     };
     let how = Shown::new(&request, &scenario, args.output.threads, &bar)?;
-    let selection = Selection::Flags(&FLAGS);
-    run_scenario(&scenario, &subject, selection, &args.output, &how)?;
+    run_scenario(&scenario, &subject, with_flag, &args.output, &how)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The flag that selects a value of a swept key.
+fn with_flag(key: &str, value: &str) -> String {
+    match FLAGS.iter().find(|(of, _)| *of == key) {
+        // The flag takes the round-trip time, the key the delay of each direction.
+        Some((_, "--rtt")) => "--rtt with one value".to_owned(),
+        Some((_, flag)) => format!("{flag} '{value}'"),
+        None => format!("one value of {key}"),
+    }
 }

@@ -35,6 +35,18 @@ fn errors_name_the_place_of_the_mistake() {
             .contains("--set link.L.rate=fast: link.L.rate: ")
     );
     assert!(refused("sim - --set rate", SCENARIO).contains("must be written key=value"));
+    // The libraries know no flags.
+    let error = refused("sim - --set run.preset=ns-4", SCENARIO);
+    assert!(
+        error.contains("? `whimbrel sim --list-presets` shows"),
+        "{error}"
+    );
+    let error = refused("reproduce no/such", "");
+    assert!(error.starts_with("error: unknown experiment"), "{error}");
+    assert!(
+        error.contains("; see `whimbrel reproduce --list`"),
+        "{error}"
+    );
     let bursts = "`enhanced-aatp` sends bursts, which TCP cannot do";
     all_refused(
         "",

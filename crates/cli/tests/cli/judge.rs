@@ -57,7 +57,7 @@ fn what_cannot_be_judged_is_refused() {
             ("judge - --flow mime", "did you mean `mine`?"),
             ("judge - --set 'link.L.los=1 %'", "did you mean `loss`?"),
             ("judge - --seeds 0", "run.seeds: "),
-            (set, "--controllers cerl,cubic+cerl"),
+            (set, "error: --controllers: no flow has"),
             ("judge - --show", "--show"),
         ],
     );

@@ -25,7 +25,7 @@ fn an_output_does_not_replace_another_file() {
     let error = fails(&whimbrel(&format!("{SHORT} --report '{page}'")), 2);
     assert_contains(
         &error,
-        &["index.html", "not a page of --report", "remove it first"],
+        &["index.html", "not a page of Whimbrel", "remove it first"],
     );
     // The command's own page is replaced.
     fs::remove_file(&page).expect("removed");

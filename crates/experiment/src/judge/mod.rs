@@ -29,5 +29,5 @@ mod result;
 mod tests;
 
 pub use effect::{Effect, ORACLES, Scope};
-pub use plan::{Plan, classifying};
+pub use plan::{Plan, PlanError, classifying};
 pub use result::{Axis, AxisValue, Cell, Judged, Means, Mistake};

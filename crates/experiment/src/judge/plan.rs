@@ -10,6 +10,32 @@ use whimbrel_sim::scenario::fields::{Fields, unknown};
 use whimbrel_sim::scenario::{Parameter, Point, Scenario, ScenarioError, Setting};
 use whimbrel_sim::sweep::{Job, Run};
 
+/// The place of the named controllers in errors.
+const CONTROLLERS: &str = "controllers";
+
+/// Why nothing can be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The scenario has a mistake.
+    #[error(transparent)]
+    Scenario(ScenarioError),
+    /// There are no controllers to judge, or a named one cannot be judged.
+    #[error("{0}")]
+    Controllers(String),
+    /// The chosen flow does not exist, or one of several must be chosen.
+    #[error("{0}")]
+    Flow(String),
+}
+
+impl From<ScenarioError> for PlanError {
+    fn from(error: ScenarioError) -> Self {
+        match error.place() {
+            CONTROLLERS => Self::Controllers(format!("{}: {}", error.key(), error.why())),
+            _ => Self::Scenario(error),
+        }
+    }
+}
+
 /// The controller that a loss classifier is combined with by default.
 const PLAIN: &str = "newreno";
 
@@ -64,22 +90,24 @@ impl Plan {
         settings: &[Setting],
         controllers: &[Spec],
         flow: Option<&str>,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, PlanError> {
         let root = Fields::new(&document.root, "")?;
         if let Some(sweep) = root.get("sweep") {
             let sweep = sweep.fields()?;
             let mut keys = sweep.all();
             if let Some((_, field)) = keys.find(|(key, _)| key.ends_with(".oracle")) {
-                return Err(
-                    field.fail("`whimbrel judge` runs every oracle by itself: remove this key")
-                );
+                let why = "every oracle is run anyway: remove this key";
+                return Err(field.fail(why).into());
             }
         }
         if let Some(spec) = controllers.iter().find(|spec| !spec.classifies_losses()) {
-            return Err(root.fail(format!(
+            return Err(PlanError::Controllers(format!(
                 "`{spec}` does not distinguish random loss from congestion, so it makes no decisions \
                  to judge; `{}` does",
-                classifying().first().map(Spec::to_string).unwrap_or_default()
+                classifying()
+                    .first()
+                    .map(Spec::to_string)
+                    .unwrap_or_default()
             )));
         }
         let scenario = Scenario::from_document(document.clone(), settings)?;
@@ -95,10 +123,10 @@ impl Plan {
                 }
             }
             if plan.controllers.is_empty() {
-                return Err(root.fail(
+                return Err(PlanError::Controllers(
                     "no flow has a controller that distinguishes random loss from congestion, so there \
-                     are no decisions to judge; name such controllers, e.g. \
-                     --controllers cerl,cubic+cerl",
+                     are no decisions to judge; name such controllers, e.g. `cerl,cubic+cerl`"
+                        .to_owned(),
                 ));
             }
             return Ok(plan);
@@ -109,7 +137,7 @@ impl Plan {
         } else {
             controllers
         };
-        let judged = Flows::find(&root, &scenario, flow)?;
+        let judged = Flows::find(&scenario, flow)?;
         for spec in controllers {
             let with = Scenario::from_document(judged.with(document, spec), settings)?;
             for point in with.points() {
@@ -179,11 +207,7 @@ struct Flows {
 }
 
 impl Flows {
-    fn find(
-        root: &Fields<'_>,
-        scenario: &Scenario,
-        flow: Option<&str>,
-    ) -> Result<Self, ScenarioError> {
+    fn find(scenario: &Scenario, flow: Option<&str>) -> Result<Self, PlanError> {
         let points = scenario.points();
         let flows = points.first().map(Point::flows).unwrap_or_default();
         let has_controller = |i: &usize| flows[*i].controller.is_some();
@@ -204,8 +228,7 @@ impl Flows {
                 let found = all.iter().find(named).copied();
                 vec![found.ok_or_else(|| {
                     let known = known.iter().map(String::as_str);
-                    let why = unknown("flow with a controller", flow, known);
-                    root.fail(format!("--flow: {why}"))
+                    PlanError::Flow(unknown("flow with a controller", flow, known))
                 })?]
             }
             None => {
@@ -215,10 +238,11 @@ impl Flows {
         };
         let several = flow.is_none() && judged.len() > 1 && !judged.iter().all(classifies);
         if several || judged.is_empty() {
-            return Err(root.fail(format!(
-                "choose the flow to judge with --flow: {}",
-                known.join(", ")
-            )));
+            let why = match known.as_slice() {
+                [] => "no flow has a controller".to_owned(),
+                several => format!("choose the flow to judge: {}", several.join(", ")),
+            };
+            return Err(PlanError::Flow(why));
         }
         let mut others: Vec<String> = judged
             .iter()
@@ -241,7 +265,7 @@ impl Flows {
     /// sweeps.
     fn with(&self, document: &Document, spec: &Spec) -> Document {
         let mut document = document.clone();
-        let place = Position::named("--controllers");
+        let place = Position::named(CONTROLLERS);
         let node = |value| Node {
             place: place.clone(),
             value,

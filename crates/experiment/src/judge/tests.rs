@@ -360,13 +360,13 @@ fn impossible_choices_are_errors() {
             &["cerl"],
             None,
             "",
-            "choose the flow to judge with --flow: mine, theirs",
+            "choose the flow to judge: mine, theirs",
         ),
         (
             &["cerl"],
             Some("their"),
             "",
-            "--flow: unknown flow with a controller `their`, did you mean `theirs`?",
+            "unknown flow with a controller `their`, did you mean `theirs`?",
         ),
         (
             &["cubic"],
@@ -378,7 +378,7 @@ fn impossible_choices_are_errors() {
             &["cerl"],
             Some("mine"),
             "\"run.oracle\" = [\"nothing\"]\n",
-            "a.toml:22: sweep.run.oracle: `whimbrel judge` runs every oracle by itself",
+            "a.toml:22: sweep.run.oracle: every oracle is run anyway",
         ),
     ] {
         let text = TWO.to_owned() + more;

@@ -112,10 +112,7 @@ fn mistakes_in_figures_name_the_nearest_word() {
 fn drawn(id: &str) -> Vec<Figure> {
     let all = Library::Embedded.experiments(id).expect("built in");
     let experiment = all.iter().find(|e| e.id == id).expect("its id");
-    let seeds = Setting {
-        key: "run.seeds".to_owned(),
-        value: "1".to_owned(),
-    };
+    let seeds = Setting::new("run.seeds", "1");
     let scenario = experiment.scenario(&[seeds]).expect("a scenario");
     let all = scenario.points().len() <= 4;
     let mut few = choose::few(

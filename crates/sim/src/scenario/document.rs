@@ -223,7 +223,7 @@ impl Table {
     }
 }
 
-/// Parses a value of `--set`: as TOML if it is valid TOML, else as a plain string.
+/// Parses the value of a setting: as TOML if it is valid TOML, else as a plain string.
 pub(super) fn loose_value(text: &str, place: &Position) -> Node {
     let source = Source::new(text, place.source.clone());
     let mut node = match DeValue::parse(text) {

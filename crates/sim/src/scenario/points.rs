@@ -1,4 +1,4 @@
-//! `[sweep]` and `--set` of a file: values that are put into its tree before it is read, so that
+//! `[sweep]` of a file, and settings that override it: values that are put into its tree before it is read, so that
 //! they pass the same checks.
 
 use super::ScenarioError;
@@ -8,13 +8,32 @@ use super::parameter::{Parameter, ParameterValue, choices, too_many};
 use super::{destination, kind, link, run, settings};
 use std::str::FromStr;
 
-/// A value given on the command line: `link.L.loss=2 %`.
+/// A value that overrides a file: `link.L.loss=2 %`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The key, as in `[sweep]`.
     pub key: String,
     /// The value: TOML if valid, else a plain string.
     pub value: String,
+    /// The flag or argument that it comes from, for errors; may be empty.
+    pub source: &'static str,
+}
+
+impl Setting {
+    /// A setting that comes from no flag or argument.
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+            source: "",
+        }
+    }
+
+    /// Its place in errors: `--set link.L.loss=2 %`.
+    fn place(&self) -> Position {
+        let text = format!("{} {}={}", self.source, self.key, self.value);
+        Position::named(text.trim_start())
+    }
 }
 
 impl FromStr for Setting {
@@ -22,10 +41,7 @@ impl FromStr for Setting {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
-                key: key.trim().to_owned(),
-                value: value.trim().to_owned(),
-            }),
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self::new(key.trim(), value.trim())),
             _ => Err(format!(
                 "`{text}` must be written key=value, e.g. `link.L.loss=2 %`"
             )),
@@ -40,10 +56,10 @@ pub(super) struct KeyValues {
     values: Vec<Node>,
 }
 
-/// Puts the settings of the command line into the tree. A setting removes its key from the sweep.
+/// Puts settings into the tree. A setting removes its key from the sweep.
 pub(super) fn set_all(root: &mut Node, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
-        let place = Position::named(&format!("--set {}={}", setting.key, setting.value));
+        let place = setting.place();
         let node = loose_value(&setting.value, &place);
         if let Value::Table(table) = &mut root.value
             && let Some(Value::Table(sweep)) = table.get_mut("sweep").map(|node| &mut node.value)

@@ -11,7 +11,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// A place without lines: an option of the command line.
+    /// A place without lines: a flag or an argument.
     pub fn named(name: &str) -> Self {
         Self {
             source: name.into(),

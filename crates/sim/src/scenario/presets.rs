@@ -131,10 +131,7 @@ pub(super) fn complete(run: &Field<'_>) -> Result<Option<Completed>, ScenarioErr
     let name = field.text()?;
     let preset = Preset::named(name).ok_or_else(|| {
         let known = PRESETS.iter().map(|preset| preset.name);
-        field.fail(format!(
-            "{} `whimbrel sim --list-presets` shows what they set",
-            unknown("preset", name, known)
-        ))
+        field.fail(unknown("preset", name, known))
     })?;
     let mut table = match run.value() {
         Value::Table(table) => table.clone(),

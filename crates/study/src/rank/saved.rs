@@ -44,7 +44,7 @@ pub fn file_to_save(text: &str) -> Result<TableFile<Table>, String> {
     let file = TableFile::parse(text, Table::Runs, &formats)?;
     match (file.table, file.format) {
         (Table::Scores, Format::Json) => {
-            Err("scores are saved as .csv or .parquet; --json prints them as JSON".to_owned())
+            Err("scores are saved as .csv or .parquet, not as JSON".to_owned())
         }
         _ => Ok(file),
     }
@@ -82,7 +82,7 @@ mod tests {
         let error = |text: &str| file_to_save(text).expect_err("wrong");
         assert!(error("score=a.csv").contains("did you mean `scores`?"));
         assert!(error("a.jsn").contains("the extensions are .json, .csv and .parquet"));
-        assert!(error("scores=a.json").contains("--json prints them"));
+        assert!(error("scores=a.json").contains(".csv or .parquet"));
         let runs = file_to_save("runs=a.CSV").expect("right");
         assert_eq!((runs.table, runs.format), (Table::Runs, Format::Csv));
     }

@@ -69,6 +69,7 @@ impl From<LibraryError> for Error {
     fn from(error: LibraryError) -> Self {
         match error {
             LibraryError::Wrong(error) => error.into(),
+            LibraryError::Unknown(why) => BadInput::in_argument("ids", why).into(),
             other => BadInput::new(other).into(),
         }
     }

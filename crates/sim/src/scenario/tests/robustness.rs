@@ -52,6 +52,6 @@ proptest! {
         base in prop::sample::select(vec![DESIGN, SHARED, MINIMAL, "flow = []", ""]),
     ) {
         let document = Document::parse(base, Path::new("a.toml")).expect("TOML");
-        let _ = Scenario::from_document(document, &[Setting { key, value }]);
+        let _ = Scenario::from_document(document, &[Setting::new(key, value)]);
     }
 }

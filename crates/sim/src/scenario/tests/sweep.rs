@@ -61,12 +61,18 @@ fn settings_override_the_file_and_remove_keys_from_the_sweep() {
     };
     assert_eq!(
         fail("link.M.loss=2 %"),
-        "--set link.M.loss=2 %: link.M.loss: unknown link `M`; known: `access`, `L`"
+        "link.M.loss=2 %: link.M.loss: unknown link `M`; known: `access`, `L`"
     );
     assert_eq!(
         fail("link.L.loss=2 percent"),
-        "--set link.L.loss=2 percent: link.L.loss: `2 percent` is not a probability: unknown unit `percent`, the units are %; write e.g. `1 %`"
+        "link.L.loss=2 percent: link.L.loss: `2 percent` is not a probability: unknown unit `percent`, the units are %; write e.g. `1 %`"
     );
+    let flag = Setting {
+        source: "--set",
+        ..set("link.L.loss=2")
+    };
+    let error = Scenario::from_document(document(), &[flag]).expect_err("above 1");
+    assert_eq!(error.place(), "--set link.L.loss=2");
     assert!("no equals sign".parse::<Setting>().is_err());
 }
 

@@ -101,8 +101,7 @@ fn experiments_are_chosen_by_id_or_its_first_words() {
     for (ids, says) in [
         (
             "paper/fig-2",
-            "unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?; see `whimbrel \
-             reproduce --list`",
+            "ids: unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?",
         ),
         ("papre", "did you mean `paper`?"),
         (
