@@ -2,7 +2,9 @@
 
 use super::close;
 use crate::error::Error;
-use crate::wire::{MAX_MESSAGE, Message};
+use crate::wire::{MAX_MESSAGE, Message, Reason};
+use std::time::Duration;
+use tokio::time::timeout;
 use whimbrel_quic::endpoint::{Connection, ReadExactError, RecvStream, SendStream};
 
 /// Opens a stream for a request and sends its first message. What else goes over the stream has
@@ -23,6 +25,17 @@ pub(crate) async fn write(stream: &mut SendStream, message: &Message) -> Result<
         .write_chunk(message.encode())
         .await
         .map_err(|e| Error::Lost(e.to_string()))
+}
+
+/// Sends one message to a peer that may not read: fails if it takes nothing for `limit`.
+pub(crate) async fn write_within(
+    limit: Duration,
+    stream: &mut SendStream,
+    message: &Message,
+) -> Result<(), Error> {
+    let written = timeout(limit, write(stream, message)).await;
+    let unread = |_| Error::refused(Reason::Stalled, "nobody reads the answers");
+    written.map_err(unread)?
 }
 
 /// Receives one message. Not cancellation safe: a read that was dropped cannot be repeated.

@@ -69,7 +69,7 @@ pub(crate) struct Receiver {
     pub max_size: u64,
     /// Bytes of the file that have arrived, those of earlier attempts included.
     pub received: Arc<AtomicU64>,
-    /// The transfer fails if no data arrives for this long.
+    /// The transfer fails if no data arrives for this long, or no answer is taken.
     pub stall: Duration,
     /// Called with the size that the file reaches before data up to there is taken; an error ends
     /// the transfer.
@@ -189,7 +189,7 @@ impl Receiver {
                 },
                 Some(message) = answer.recv() => {
                     watch.progress();
-                    framing::write(send, &message).await?;
+                    framing::write_within(self.stall, send, &message).await?;
                 }
                 // The task ends early only if it failed.
                 result = answering.end(), if !answered && requests.is_some() => {
@@ -201,7 +201,8 @@ impl Receiver {
                     let ranges = disk.written();
                     if ranges != reported {
                         reported.clone_from(&ranges);
-                        framing::write(send, &Message::Written { ranges }).await?;
+                        let written = Message::Written { ranges };
+                        framing::write_within(self.stall, send, &written).await?;
                     }
                 }
                 () = watch.elapsed() => {

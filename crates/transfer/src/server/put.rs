@@ -123,7 +123,7 @@ impl Session {
             transfer: route.transfer,
             have: have.iter().map(|range| (range.start, range.end)).collect(),
         };
-        framing::write(send, &accepted).await?;
+        framing::write_within(shared.limits.stall.into(), send, &accepted).await?;
         let _listed = shared.incoming.add(Entry {
             peer: self.peer.address,
             flow: Box::new({

@@ -425,25 +425,34 @@ impl Session {
         let (position, mut positions) = watch::channel(0);
         let shared = &self.peer.shared;
         let several = shared.users().are_several();
-        let taking = shared
-            .places
-            .take(&self.client.user.name, several, &position);
-        tokio::pin!(taking);
-        let taken = loop {
+        // A client that does not read keeps nobody waiting: its turn comes all the same.
+        let telling = async {
+            while positions.changed().await.is_ok() {
+                let position = *positions.borrow_and_update();
+                framing::write(send, &Message::Queued { position }).await?;
+            }
+            Ok(())
+        };
+        tokio::pin!(telling);
+        let taken = {
+            let taking = shared
+                .places
+                .take(&self.client.user.name, several, &position);
+            tokio::pin!(taking);
             tokio::select! {
                 biased;
-                taken = &mut taking => break taken,
-                Ok(()) = positions.changed() => {
-                    let position = *positions.borrow_and_update();
-                    framing::write(send, &Message::Queued { position }).await?;
-                }
-                reason = self.connection.closed() => {
-                    return Err(close::lost(reason));
-                }
+                taken = &mut taking => taken,
+                told = &mut telling => return told.and(Err(Error::Stopped)),
+                reason = self.connection.closed() => return Err(close::lost(reason)),
             }
         };
         let text = "too many transfers wait for this server; try again later";
         let taken = Arc::new(taken.ok_or_else(|| Error::refused(Reason::Busy, text))?);
+        // Half a message is not left behind.
+        drop(position);
+        let limit = shared.limits.stall.into();
+        let told = timeout(limit, telling).await;
+        told.map_err(|_| Error::refused(Reason::Stalled, "nobody reads the answers"))??;
         *place = Arc::downgrade(&taken);
         parameters::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);

@@ -14,7 +14,6 @@ use crate::storage::Listed;
 use crate::wire::{Entry, MAX_LIST, MAX_MESSAGE, Message, Put, Reason, Unread};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::timeout;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
@@ -144,9 +143,7 @@ impl Session {
                 };
                 if length + more > MAX_MESSAGE - 64 || batch.0.len() + batch.1.len() >= MAX_LIST {
                     let message = entries_of(&mut batch, false);
-                    let written = timeout(stall, framing::write(send, &message)).await;
-                    let unread = |_| Error::refused(Reason::Stalled, "nobody reads the listing");
-                    written.map_err(unread)??;
+                    framing::write_within(stall, send, &message).await?;
                     length = 0;
                 }
                 length += more;
@@ -156,7 +153,7 @@ impl Session {
                 }
             }
         }
-        framing::write(send, &entries_of(&mut batch, true)).await?;
+        framing::write_within(stall, send, &entries_of(&mut batch, true)).await?;
         send.finish().ok();
         Ok(())
     }

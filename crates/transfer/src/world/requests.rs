@@ -1,6 +1,7 @@
 //! What a server answers to a client that the test plays.
 
 use super::scene::{Scene, open};
+use crate::blocks::FINE_LOG;
 use crate::client::{ClientOptions, ClientSession, transfer};
 use crate::connection::{close, framing};
 use crate::error::Error;
@@ -20,14 +21,11 @@ use futures::future::join_all;
 use noq_proto::VarInt;
 use std::future::pending;
 use std::time::{Duration, SystemTime};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 
 /// The first answer to a request. While the streams are kept, the request goes on.
-struct Answered(
-    Message,
-    #[expect(dead_code, reason = "kept")] (SendStream, RecvStream),
-);
+struct Answered(Message, (SendStream, RecvStream));
 
 /// Makes a request.
 async fn ask(session: &ClientSession, message: Message) -> Answered {
@@ -191,6 +189,80 @@ fn a_probe_waits_for_its_turn_as_a_transfer_does() {
             "{:?}",
             waits.0
         );
+    });
+}
+
+/// Makes a request without reading any answer.
+async fn shout(session: &ClientSession, message: Message) -> (SendStream, RecvStream) {
+    let asked = framing::request(&session.connection, &message).await;
+    asked.expect("sent")
+}
+
+/// Waits until the queue moves, and returns the answer after that.
+async fn behind(answered: Answered) -> Message {
+    let Answered(mut answer, (_send, mut receive)) = answered;
+    while let Message::Queued { .. } = answer {
+        let next = timeout(Duration::from_secs(130), framing::read(&mut receive));
+        answer = next.await.expect("in time").expect("an answer");
+    }
+    answer
+}
+
+/// The message that says how many wait before it is not read, and then the answer.
+#[test]
+fn a_client_that_reads_nothing_keeps_nobody_in_the_queue() {
+    let one_place = |options: &mut ServeOptions| options.limits.connections = 1;
+    Scene::play_at(one_place, async |scene: Scene| {
+        let (first, last) = (scene.session().await, scene.session().await);
+        let deaf = scene.deaf_session(1).await;
+        let sending = ask(&first, put("a")).await;
+        assert!(matches!(sending.0, Message::Accepted { .. }));
+        let _silent = shout(&deaf, put("b")).await;
+        sleep(Duration::from_secs(1)).await;
+        let waits = ask(&last, put("c")).await;
+        assert!(matches!(waits.0, Message::Queued { position: 2 }));
+        first.connection.close(VarInt::from_u32(close::DONE), b"");
+        let answer = behind(waits).await;
+        assert!(matches!(answer, Message::Accepted { .. }), "{answer:?}");
+    });
+}
+
+/// It may read the first answer, and none to its questions.
+#[test]
+fn a_client_that_reads_no_hashes_keeps_its_place_for_a_minute() {
+    let one_place = |options: &mut ServeOptions| options.limits.connections = 1;
+    Scene::play_at(one_place, async |scene: Scene| {
+        let deaf = scene.deaf_session(30).await;
+        let Answered(answer, (mut send, _receive)) = ask(&deaf, put("a")).await;
+        assert!(matches!(answer, Message::Accepted { .. }), "{answer:?}");
+        let (log, first, count) = (FINE_LOG, 0, 1);
+        for _ in 0..4 {
+            let question = Message::HashRequest { log, first, count };
+            framing::write(&mut send, &question).await.expect("written");
+        }
+        let waits = ask(&scene.session().await, put("b")).await;
+        let answer = behind(waits).await;
+        assert!(matches!(answer, Message::Accepted { .. }), "{answer:?}");
+    });
+}
+
+#[test]
+fn listings_that_nobody_reads_end() {
+    Scene::play(None, async |scene: Scene| {
+        let deaf = scene.deaf_session(1).await;
+        let list = || Message::List {
+            path: Vec::new(),
+            recursive: false,
+        };
+        let silent = join_all((0..16).map(|_| shout(&deaf, list()))).await;
+        let session = scene.session().await;
+        sleep(Duration::from_secs(1)).await;
+        let full = ask(&session, list()).await.0;
+        assert!(is_busy(&full), "{full:?}");
+        sleep(Duration::from_secs(61)).await;
+        let listed = ask(&session, list()).await.0;
+        assert!(matches!(listed, Message::Entries { .. }), "{listed:?}");
+        drop(silent);
     });
 }
 

@@ -10,6 +10,7 @@ use crate::scratch_directory::{ScratchDirectory, file_names};
 use crate::server::users::{Rights, User, Users};
 use crate::server::{ServeOptions, Server};
 use crate::simulated::network::{self, CLIENT, HOST, PORT, SERVER};
+use noq_proto::{TransportConfig, VarInt};
 use std::future::pending;
 use std::io::Cursor;
 use std::net::SocketAddr;
@@ -146,6 +147,15 @@ impl Scene {
         sleep(Duration::from_millis(50)).await;
     }
 
+    /// A connection of a client that takes so many bytes of each answer.
+    pub async fn deaf_session(&self, bytes: u32) -> ClientSession {
+        let options = self.client(None);
+        let mut parameters = parameters::piping_client(Span::from_secs(60));
+        parameters.stream_receive_window(VarInt::from_u32(bytes));
+        let opened = open_with(options, parameters).await;
+        opened.expect("connected")
+    }
+
     /// A connection of a client that the test plays. The server has accepted its token.
     pub async fn session(&self) -> ClientSession {
         let session = open(self.client(None)).await.expect("connected");
@@ -157,6 +167,13 @@ impl Scene {
 /// Connects as a client that the test plays, and shows the token.
 pub(super) async fn open(options: ClientOptions) -> Result<ClientSession, Error> {
     let parameters = parameters::piping_client(Span::from_secs(60));
+    open_with(options, parameters).await
+}
+
+async fn open_with(
+    options: ClientOptions,
+    parameters: TransportConfig,
+) -> Result<ClientSession, Error> {
     let factory = || Factory::for_endpoint(options.controller.clone());
     ClientSession::open(&options, parameters, factory).await
 }
