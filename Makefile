@@ -293,11 +293,16 @@ soak: build
 ## which are not lived again. A failure prints the command that repeats it.
 SEEDS ?= 5000
 LIVES ?= storage
+# Busy lives last long: they keep memory that was freed, and look for it in one place.
+WORLD_MALLOC = glibc.malloc.tcache_count=1000:glibc.malloc.mmap_threshold=67108864
+WORLD_MALLOC := $(WORLD_MALLOC):glibc.malloc.trim_threshold=268435456
+IS_BUSY = $(filter busy,$(LIVES))
 world: | cargo
-	WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
+	$(if $(IS_BUSY),GLIBC_TUNABLES=$(WORLD_MALLOC)) \
+	  WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
 	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) \
 	  WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) cargo test --locked \
-	  $(if $(filter busy,$(LIVES)),--release) -p whimbrel-transfer --lib world -- --nocapture
+	  $(if $(IS_BUSY),--profile world) -p whimbrel-transfer --lib world -- --nocapture
 
 ## A year of a busy server, in as many parts as you like: it goes on where the last run was stopped.
 ## Remove target/year to begin anew, as after a change of the code.

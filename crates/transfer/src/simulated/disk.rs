@@ -17,6 +17,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is written as a whole, bytes.
 const SECTOR: u64 = 512;
+/// What memory of a file's content is reserved at once, bytes: a page, as in the file system of the
+/// process's directory, where holes have the same borders.
+const PAGE: u64 = 4096;
 
 /// The number of a file, directory or link, never used again.
 pub(crate) type Node = usize;
@@ -42,25 +45,25 @@ enum Content {
     Link(Vec<u8>),
 }
 
-/// The bytes of a file: sectors that were written, zeros elsewhere.
+/// The bytes of a file: pages that were written, zeros elsewhere.
 #[derive(Debug, Clone, Default)]
 struct Bytes {
     mode: u32,
     /// The time of the last change, seconds and nanoseconds, if somebody has set it.
     time: Option<(i64, i64)>,
     length: u64,
-    sectors: BTreeMap<u64, [u8; SECTOR as usize]>,
+    pages: BTreeMap<u64, Box<[u8; PAGE as usize]>>,
 }
 
 impl Bytes {
     fn write(&mut self, data: &[u8], at: u64) {
         let (mut rest, mut offset) = (data, at);
         while !rest.is_empty() {
-            let from = (offset % SECTOR) as usize;
-            let (part, after) = rest.split_at(rest.len().min(SECTOR as usize - from));
-            let sector = self.sectors.entry(offset / SECTOR);
-            let sector = sector.or_insert([0; SECTOR as usize]);
-            sector[from..from + part.len()].copy_from_slice(part);
+            let from = (offset % PAGE) as usize;
+            let (part, after) = rest.split_at(rest.len().min(PAGE as usize - from));
+            let page = self.pages.entry(offset / PAGE);
+            let page = page.or_insert_with(|| Box::new([0; PAGE as usize]));
+            page[from..from + part.len()].copy_from_slice(part);
             (rest, offset) = (after, offset + part.len() as u64);
         }
         self.length = self.length.max(at + data.len() as u64);
@@ -68,9 +71,9 @@ impl Bytes {
 
     fn set_length(&mut self, length: u64) {
         if length < self.length {
-            self.sectors.retain(|sector, _| sector * SECTOR < length);
-            if let Some(last) = self.sectors.get_mut(&(length / SECTOR)) {
-                last[(length % SECTOR) as usize..].fill(0);
+            self.pages.retain(|page, _| page * PAGE < length);
+            if let Some(last) = self.pages.get_mut(&(length / PAGE)) {
+                last[(length % PAGE) as usize..].fill(0);
             }
         }
         self.length = length;
@@ -377,25 +380,28 @@ impl Disk {
                 fs::hard_link(first, &path)?;
                 continue;
             }
-            match self.nodes[node].clone() {
+            match &self.nodes[node] {
                 Content::Directory => {
                     fs::create_dir(&path)?;
                     self.make(node, &path, made)?;
                 }
                 Content::Link(target) => {
-                    std::os::unix::fs::symlink(OsStr::from_bytes(&target), &path)?;
+                    std::os::unix::fs::symlink(OsStr::from_bytes(target), &path)?;
                 }
                 Content::File(bytes) => {
                     let file = fs::File::create(&path)?;
                     let mut run: (u64, Vec<u8>) = (0, Vec::new());
-                    for (sector, data) in bytes.sectors {
-                        let at = sector * SECTOR;
+                    for (page, data) in &bytes.pages {
+                        let at = page * PAGE;
                         if run.0 + run.1.len() as u64 != at {
                             file.write_all_at(&run.1, run.0)?;
                             run = (at, Vec::new());
                         }
-                        run.1.extend_from_slice(&data);
+                        run.1.extend_from_slice(&data[..]);
                     }
+                    // Of the last page only what belongs to the file.
+                    let rest = bytes.length.saturating_sub(run.0);
+                    run.1.truncate(usize::try_from(rest).unwrap_or(usize::MAX));
                     file.write_all_at(&run.1, run.0)?;
                     file.set_len(bytes.length)?;
                     file.set_permissions(fs::Permissions::from_mode(bytes.mode))?;

@@ -14,6 +14,11 @@ impl Random {
         self.0.fill(into);
     }
 
+    /// Passes over one number.
+    pub fn skip(&mut self) {
+        self.0.set_position(self.0.position() + 8);
+    }
+
     /// A number from 0 to `below - 1`.
     pub fn below(&mut self, below: u64) -> u64 {
         let mut bytes = [0; 8];

@@ -1,6 +1,6 @@
 //! A life: clients of a server, what happens to them, and what must hold.
 
-use super::client::{Client, Content, Expected, State, USERS};
+use super::client::{Client, Content, Stamp, State, USERS};
 use crate::credentials::identity::Identity;
 use crate::scratch_directory::ScratchDirectory;
 use crate::server::users::{Rights, User, Users};
@@ -507,19 +507,24 @@ impl Life {
     fn check(&self, when: &str, all: bool) -> Result<(), String> {
         let state = &mut *self.state.borrow_mut();
         let directory = self.directory();
+        let mut visible = BTreeMap::new();
+        look(&directory, "", &mut visible).map_err(|e| format!("{when}: {e}"))?;
+        // Nothing is visible but what clients send.
+        if let Some(path) = visible.keys().find(|p| !state.expected.contains_key(*p)) {
+            return Err(format!("{when}: `{path}` is visible"));
+        }
         for (path, expected) in &mut state.expected {
-            let whole = directory.join(path);
-            let stamp = match std::fs::metadata(&whole) {
-                Ok(m) => (m.ino(), m.len(), m.ctime(), m.ctime_nsec()),
-                Err(_) if expected.sure.is_none() => continue,
-                Err(error) => return Err(format!("{when}: `{path}`: {error}; {expected:?}")),
+            let stamp = match visible.get(path) {
+                Some(stamp) => *stamp,
+                None if expected.sure.is_none() => continue,
+                None => return Err(format!("{when}: `{path}` is not there; {expected:?}")),
             };
             let seen = expected.seen.filter(|(then, _)| !all && *then == stamp);
             let hash = match seen {
                 Some((_, hash)) => hash,
                 None => {
-                    let found = std::fs::read(&whole).map_err(|e| format!("`{path}`: {e}"))?;
-                    blake3::hash(&found)
+                    let found = std::fs::read(directory.join(path));
+                    blake3::hash(&found.map_err(|e| format!("`{path}`: {e}"))?)
                 }
             };
             let is_one = |c: &Content| c.1 == stamp.1 && state.hashes.get(c) == Some(&hash);
@@ -531,26 +536,28 @@ impl Life {
             }
             expected.seen = Some((stamp, hash));
         }
-        visible(&directory, "", &state.expected).map_err(|e| format!("{when}: {e}"))
+        Ok(())
     }
 }
 
-/// Nothing is visible but what clients send.
-fn visible(
+/// What clients see in a directory and below it, apart from directories.
+fn look(
     directory: &Path,
     above: &str,
-    expected: &BTreeMap<String, Expected>,
-) -> Result<(), String> {
-    for entry in directory.read_dir().map_err(|e| e.to_string())?.flatten() {
+    visible: &mut BTreeMap<String, Stamp>,
+) -> Result<(), std::io::Error> {
+    for entry in directory.read_dir()? {
+        let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = format!("{above}{name}");
         if name.starts_with(".whimbrel-") {
             continue;
         }
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            visible(&entry.path(), &format!("{path}/"), expected)?;
-        } else if !expected.contains_key(&path) {
-            return Err(format!("`{path}` is visible"));
+        let path = format!("{above}{name}");
+        if entry.file_type()?.is_dir() {
+            look(&entry.path(), &format!("{path}/"), visible)?;
+        } else {
+            let m = entry.metadata()?;
+            visible.insert(path, (m.ino(), m.len(), m.ctime(), m.ctime_nsec()));
         }
     }
     Ok(())
