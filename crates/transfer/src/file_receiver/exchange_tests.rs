@@ -180,6 +180,47 @@ fn a_stream_ends_where_its_sender_says_and_within_the_largest_size() {
 }
 
 #[test]
+fn a_file_with_another_hash_is_refused_whether_its_size_is_known_or_not() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        for size in [Some(10), None] {
+            let scratch = ScratchDirectory::in_memory();
+            let receiver = receiver(&scratch, size);
+            let result = receive(&pair, &receiver, async |peer| {
+                peer.chunk(0, &[7; 10]).await;
+                peer.finish(&[8; 10], 1).await;
+            });
+            let result = result.await.expect_err("refused");
+            assert_eq!(result.for_peer().reason, Reason::Corrupt);
+        }
+    });
+}
+
+/// What is behind a gap waits for the disk, and not for a pause of its sender.
+#[test]
+fn what_arrives_in_any_order_is_written_while_more_arrives() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let receiver = receiver(&scratch, Some(100));
+        let result = receive(&pair, &receiver, async |peer| {
+            let mut stream = peer.stream(0, 100).await;
+            // So the receiver reads what arrives in any order.
+            sleep(Duration::from_secs(1)).await;
+            for _ in 0..50 {
+                stream.write_all(&[7]).await.expect("sent");
+                sleep(Duration::from_millis(20)).await;
+            }
+            let mut written = [0; 10];
+            let read = receiver.partial.read_at(&mut written, 0);
+            assert!(read.is_ok() && written == [7; 10], "{written:?}");
+            stream.write_all(&[7; 50]).await.expect("sent");
+            stream.finish().expect("open");
+            peer.finish(&[7; 100], 1).await;
+        });
+        result.await.expect("received");
+    });
+}
+
+#[test]
 fn a_slow_disk_is_no_silent_sender() {
     Pair::play(100_000_000, async |pair: Pair| {
         let scratch = ScratchDirectory::in_memory();

@@ -288,3 +288,33 @@ fn questions_do_not_wait_behind_data() {
         assert!(sent.await.is_err());
     });
 }
+
+/// What was read ahead takes memory until then.
+#[test]
+fn the_turn_of_a_chunk_lasts_until_quic_has_it() {
+    Pair::play_with_window(10_000_000, 64 << 10, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let source = Arc::new(file(&scratch, 10).0);
+        let (turns, account) = (Turns::default(), Arc::default());
+        let sending = Sending {
+            connection: &pair.client,
+            turns: &turns,
+            source: &source,
+            account: &account,
+            pace: None,
+            priority: 0,
+            on_queued: &|_| (),
+            on_announced: &|_| (),
+        };
+        let turn = Arc::new(tokio::sync::Semaphore::new(1));
+        let permit = Arc::clone(&turn).try_acquire_owned().expect("free");
+        let (to, chunks) = mpsc::channel(1);
+        let ahead: Ahead = (0, vec![7; CHUNK as usize].into(), permit);
+        to.try_send(ahead).expect("there is room");
+        let sent = sending.send_chunks(7, chunks);
+        tokio::pin!(sent);
+        // The receiver takes none of it.
+        assert!(timeout(Duration::from_secs(10), &mut sent).await.is_err());
+        assert_eq!(turn.available_permits(), 0);
+    });
+}

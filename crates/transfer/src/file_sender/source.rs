@@ -541,6 +541,27 @@ mod tests {
     }
 
     #[test]
+    fn an_error_of_standard_input_is_not_its_end() {
+        struct Fails(bool);
+        impl Read for Fails {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                match std::mem::replace(&mut self.0, true) {
+                    true => Err(std::io::Error::other("it fails")),
+                    false => {
+                        buffer[..3].copy_from_slice(b"one");
+                        Ok(3)
+                    }
+                }
+            }
+        }
+        let stream = StreamSource::new(Box::new(Fails(false)));
+        let Some(Following::Read(reader)) = stream.look(0) else {
+            panic!("nothing was read yet")
+        };
+        assert!(stream.read(reader).is_err());
+    }
+
+    #[test]
     fn a_change_shows_also_if_its_time_is_set_back() {
         let scratch = crate::scratch_directory::ScratchDirectory::new();
         let path = scratch.file("a", 1000);

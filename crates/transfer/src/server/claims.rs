@@ -199,6 +199,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_silent_transfer_has_time_to_end() {
+        let claims = Arc::new(Claims::default());
+        let first = claims.claim(key(), [1; 16], Arc::default()).await;
+        let first = first.expect("free");
+        let ending = tokio::spawn(async move {
+            first.taken_over().await;
+            sleep(END - Duration::from_secs(1)).await;
+            drop(first);
+        });
+        assert!(claims.claim(key(), [2; 16], Arc::default()).await.is_some());
+        ending.await.expect("no panic");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_file_that_is_being_stored_is_not_taken_over() {
         let claims = Arc::new(Claims::default());
         let first = claims

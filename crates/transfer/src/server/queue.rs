@@ -182,6 +182,24 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_learns_that_fewer_are_before_it() {
+        let places = Places::new(1);
+        let shown = || watch::Sender::new(0);
+        let mut cx = Context::from_waker(Waker::noop());
+        let (a, b, c) = (shown(), shown(), shown());
+        let first = pin!(places.take("u", false, &a)).poll(&mut cx);
+        assert!(first.is_ready());
+        let mut second = Box::pin(places.take("u", false, &b));
+        let mut third = pin!(places.take("u", false, &c));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert!(third.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(*c.borrow(), 2);
+        drop(second);
+        assert!(third.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(*c.borrow(), 1);
+    }
+
+    #[test]
     fn a_user_that_takes_its_share_keeps_nobody_else_waiting() {
         let places = Places::new(4);
         let position = watch::Sender::new(0);

@@ -5,6 +5,9 @@ use super::*;
 use crate::file_calls;
 use crate::ranges::RangeSet;
 use crate::scratch_directory::{ScratchDirectory, Unprivileged, file_names};
+use crate::simulated::calls::{self, Fault, World};
+use crate::simulated::disk::{Disk, Order};
+use crate::simulated::random::Random;
 use crate::wire::{Metadata, PackEntry};
 use std::os::unix::fs::symlink;
 
@@ -296,6 +299,40 @@ fn only_what_is_named_is_removed() {
     assert!(scratch.path().join("out/c").exists());
 }
 
+#[test]
+fn what_was_not_removed_frees_no_quota() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    scratch.subdirectory("d");
+    for name in ["d/a", "b"] {
+        std::fs::write(scratch.path().join(name), "content").expect("written");
+    }
+    // It keeps its directory.
+    let own = partial_name("u", &path("x"));
+    std::fs::write(scratch.path().join("d").join(own), "").expect("written");
+    let (mut one, mut some) = (0, 0);
+    let removed = storage.remove(&path("b"), false, &mut one);
+    assert_eq!((removed.ok(), one > 0), (Some(1), true));
+    assert!(storage.remove(&path("d"), true, &mut some).is_err());
+    assert_eq!(some, one, "the file in it");
+}
+
+#[test]
+fn what_cannot_be_opened_keeps_no_other_leftovers() {
+    let scratch = ScratchDirectory::new();
+    let storage = opened(&scratch);
+    // The order of a directory is the file system's.
+    for n in 0..20 {
+        scratch.subdirectory(&own_name(&format!("{n:016x}"), ".tmp"));
+        let link = own_name(&format!("{n:032x}"), ".part");
+        symlink("nowhere", scratch.path().join(link)).expect("linked");
+    }
+    storage
+        .remove_leftovers(SystemTime::now())
+        .expect("removed");
+    assert_eq!(file_names(scratch.path()).len(), 20, "the links");
+}
+
 /// A file that is complete is flushed before it has its name, and its name after that.
 #[test]
 fn what_was_found_has_its_content_and_is_flushed() {
@@ -489,6 +526,26 @@ fn only_the_permission_bits_of_a_file_are_passed_on() {
     std::fs::set_permissions(scratch.file("a", 1), mode).expect("set");
     let found = storage.look_up(&path("a")).expect("looked up");
     assert_eq!(found.map(|found| found.mode), Some(0o755));
+}
+
+#[test]
+fn what_may_be_lost_and_cannot_be_written_again_is_an_error() {
+    let scratch = ScratchDirectory::new();
+    let disk = Disk::new(Order::Journal, scratch.path());
+    calls::replace(Some(World::new(disk, Random::new(0))));
+    let storage = opened(&scratch);
+    let partial = ours(&storage, "u", "a");
+    partial.write_at(&[7; 4096], 0).expect("written");
+    drop(partial);
+    // As after an attempt to flush it.
+    let name = scratch.path().join(partial_name("u", &path("a")));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&name, mode).expect("set");
+    let partial = ours(&storage, "u", "a");
+    calls::with(|world| world.next = [Fault::Write].into());
+    let read = partial.read_at(&mut [0; 4096], 0);
+    calls::replace(None);
+    assert!(matches!(read, Err(Error::File { .. })), "{read:?}");
 }
 
 #[test]
