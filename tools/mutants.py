@@ -74,6 +74,8 @@ The code is `whimbrel-transfer`, with its unit tests, simulated worlds and tests
 changes nothing that a user, a peer or a test could observe.
 
 """
+# What was planted by hand follows from here on in the page, and stays as it is.
+BY_HAND = "\n## Planted by hand"
 # The switch, which notes in a file who asks for it. It draws no random numbers: simulated lives
 # must stay the same.
 SWITCH = """
@@ -325,7 +327,9 @@ def main():
     remembered = tree / "results.json"
     results = json.loads(remembered.read_text()) if remembered.exists() else {}
     if args.page:
-        (ROOT / "docs/planted-faults.md").write_text(page(all_of_them, results))
+        path = ROOT / "docs/planted-faults.md"
+        _, heading, by_hand = path.read_text().partition(BY_HAND)
+        path.write_text(page(all_of_them, results) + heading + by_hand)
         return
     copy(tree)
     apply(tree, all_of_them)
