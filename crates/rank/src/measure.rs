@@ -60,16 +60,33 @@ pub struct Measures {
     pub timeouts: u64,
     /// Packets that the run delivered: its cost.
     pub packets: u64,
+    /// Seconds after which the run was stopped, because its flows had sent far more than its links
+    /// carry in the whole run; `None`: it was played to its end. The measures are of the part that
+    /// was played; a transfer that was not complete counts with the whole run.
+    #[serde(default)]
+    pub stopped: Option<f64>,
 }
 
 impl Measures {
-    /// The measures of a run.
+    /// The measures of a run that was played to its end.
     pub fn of(
         matrix: &MatrixPoint,
         point: &Point,
         network: &Network,
         outcome: &Outcome,
         seed: u64,
+    ) -> Self {
+        Self::of_part(matrix, point, network, outcome, seed, false)
+    }
+
+    /// The measures of a run that may have been stopped before its end.
+    pub(crate) fn of_part(
+        matrix: &MatrixPoint,
+        point: &Point,
+        network: &Network,
+        outcome: &Outcome,
+        seed: u64,
+        stopped: bool,
     ) -> Self {
         let under_test = matrix.under_test(point);
         let pick = |wanted: bool| -> Vec<&FlowOutcome> {
@@ -119,8 +136,12 @@ impl Measures {
             |(least, rtts): (f64, f64)| Windows::of(&tested, last, f64::max(least, rtts * rtt));
         let fine = windows(FINE_WINDOW);
         let sampled = !fine.delivered.is_empty();
+        let end = match stopped {
+            true => network.duration.as_secs_f64(),
+            false => seconds,
+        };
         let completion =
-            |flow: &&FlowOutcome| flow.completion.map_or(seconds, |time| time.as_secs_f64());
+            |flow: &&FlowOutcome| flow.completion.map_or(end, |time| time.as_secs_f64());
         Self {
             seed,
             rate,
@@ -138,10 +159,11 @@ impl Measures {
             ),
             jain: jain(tested.iter().map(goodput)),
             jain_in_windows: windows(WINDOW).mean_jain(),
-            settled: sampled.then(|| fine.settled().unwrap_or(seconds - last)),
+            settled: sampled.then(|| fine.settled().unwrap_or(end - last)),
             completion: mean(tested.iter().map(completion)),
             timeouts: tested.iter().map(|flow| flow.timeouts).sum(),
             packets: outcome.delivered_packets,
+            stopped: stopped.then_some(seconds),
         }
     }
 
@@ -174,6 +196,7 @@ impl Measures {
             completion: of(|m| m.completion),
             timeouts: runs.iter().map(|m| m.timeouts).sum::<u64>() / n as u64,
             packets: runs.iter().map(|m| m.packets).sum::<u64>() / n as u64,
+            stopped: of_some(|m| m.stopped),
         })
     }
 }

@@ -4,8 +4,21 @@ use crate::measure::Measures;
 use crate::point::MatrixPoint;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
-use whimbrel_sim::scenario::{Scenario, ScenarioError};
+use whimbrel_sim::scenario::{Point, Scenario, ScenarioError};
 use whimbrel_sim::sweep::SweepError;
+use whimbrel_sim::{Network, Outcome, Session};
+use whimbrel_units::{Duration, Time};
+
+/// A run is stopped when it has offered so many times the packets to its links that it would if its
+/// longest route were full in both directions for its whole length: nine of ten packets are lost.
+/// A sender that loses four of five, as many do on short buffers, is not stopped.
+const TOO_MUCH: f64 = 6.0;
+/// A run may offer so many packets, whatever its links carry.
+const LEAST: f64 = 3e5;
+/// How often the packets are counted.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bits of a full packet.
+const FULL_PACKET: f64 = 12_000.0;
 
 /// One algorithm at one point, with several seeds.
 #[derive(Debug)]
@@ -57,7 +70,8 @@ impl<'a> Task<'a> {
                 .capacity()
                 .map_or(0.0, |rate| rate.as_bits_per_sec() as f64);
             // A run costs something even if nothing is sent.
-            1000.0 + rate * point.duration().as_secs_f64() / 12_000.0 * point.seeds().len() as f64
+            1000.0
+                + rate * point.duration().as_secs_f64() / FULL_PACKET * point.seeds().len() as f64
         };
         self.scenario.points().iter().map(packets).sum()
     }
@@ -67,10 +81,38 @@ impl<'a> Task<'a> {
         let runs = points.flat_map(|point| point.seeds().iter().map(move |&seed| (point, seed)));
         runs.map(|(point, seed)| {
             let network = point.network(seed);
-            let outcome = whimbrel_sim::run(&network);
-            Measures::of(self.point, point, &network, &outcome, seed)
+            let (outcome, stopped) = play(point, &network);
+            Measures::of_part(self.point, point, &network, &outcome, seed, stopped)
         })
         .collect()
+    }
+}
+
+/// Plays a run, and stops it when its flows have sent far more than the path carries: without that,
+/// the runs of algorithms whose window grows without bound take a hundred times as long as others.
+/// Returns whether it was stopped.
+fn play(point: &Point, network: &Network) -> (Outcome, bool) {
+    let routes = network.flows.iter().flat_map(|flow| &flow.routes);
+    let links = routes.map(|route| route.forward.len() + route.backward.len());
+    let links = links.max().unwrap_or(0) as f64;
+    let carried = point
+        .capacity()
+        .map(|rate| rate.as_bits_per_sec() as f64 * network.duration.as_secs_f64() / FULL_PACKET);
+    // A path without a limit has no measure of too much.
+    let Some(carried) = carried else {
+        return (whimbrel_sim::run(network), false);
+    };
+    let most = (LEAST + TOO_MUCH * carried * links) as u64;
+    let mut session = Session::new(network.clone());
+    let mut now = Time::ZERO;
+    loop {
+        now += LOOK;
+        if session.advance(now) {
+            return (session.finish(), false);
+        }
+        if session.offered() > most {
+            return (session.stop(now), true);
+        }
     }
 }
 
@@ -92,4 +134,26 @@ pub fn run_tasks(
     };
     whimbrel_sim::sweep::pool(threads)?
         .install(|| tasks.par_iter().with_max_len(1).map(run).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::{Library, Version};
+
+    fn runs(controller: &str) -> Vec<Measures> {
+        let mut library = Library::matrix(Version::One).expect("valid");
+        library.points.retain(|point| point.id == "a01");
+        Task::new(&library.points[0], controller, 1)
+            .expect("valid")
+            .run()
+    }
+
+    /// Jersey never reduces its window where routers do not mark.
+    #[test]
+    fn a_sender_that_runs_away_is_stopped() {
+        let stopped = runs("jersey")[0].stopped.expect("stopped");
+        assert!((1.0..50.0).contains(&stopped), "{stopped}");
+        assert_eq!(runs("cubic")[0].stopped, None);
+    }
 }

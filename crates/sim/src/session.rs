@@ -57,11 +57,28 @@ impl Session {
         self.over
     }
 
+    /// Packets that were offered to the links up to now, summed over the links.
+    pub fn offered(&mut self) -> u64 {
+        self.played.with_dependent_mut(|_, running| {
+            let world = running.0.as_ref();
+            world.map_or(0, World::offered)
+        })
+    }
+
     /// Plays the rest, and returns what was measured.
-    pub fn finish(mut self) -> Outcome {
+    pub fn finish(self) -> Outcome {
+        self.end(|world| world.play())
+    }
+
+    /// Ends the run at `now`, up to which it was played, and returns what was measured until then.
+    pub fn stop(self, now: Time) -> Outcome {
+        self.end(|world| world.stop(now))
+    }
+
+    fn end(mut self, play: impl for<'a> FnOnce(World<'a, Unobserved>) -> Outcome) -> Outcome {
         let outcome = self
             .played
-            .with_dependent_mut(|_, running| running.0.take().map(World::play));
+            .with_dependent_mut(|_, running| running.0.take().map(play));
         outcome.unwrap_or_else(|| unreachable!("only this method takes the run, and it ends here"))
     }
 }
@@ -96,5 +113,29 @@ mod tests {
             assert!(session.advance(now), "it stays over");
             assert_eq!(session.finish(), whole, "steps of {step} ms");
         }
+    }
+
+    #[test]
+    fn a_stopped_run_has_what_happened_until_then() {
+        let scenario = Scenario::parse(SCENARIO, Path::new("test")).expect("valid");
+        let network = scenario.points()[0].network(7);
+        let whole = crate::run(&network);
+        let now = Time::ZERO + Duration::from_millis(1500);
+        let mut session = Session::new(network.clone());
+        assert!(!session.advance(now));
+        let offered = session.offered();
+        let stopped = session.stop(now);
+        assert_eq!(stopped.duration, Duration::from_millis(1500));
+        let sent = |outcome: &Outcome| {
+            let links = outcome.links.iter();
+            links.map(|link| link.counters.offered).sum::<u64>()
+        };
+        assert_eq!(sent(&stopped), offered);
+        assert!(sent(&stopped) < sent(&whole) * 2 / 3, "{offered}");
+        assert!(sent(&stopped) > sent(&whole) / 3, "{offered}");
+        // The goodput is over the time that was played.
+        let (half, all) = (&stopped.flows[0], &whole.flows[0]);
+        let of = |flow: &crate::FlowOutcome| flow.goodput.as_bits_per_sec() as f64;
+        assert!((of(half) / of(all) - 1.0).abs() < 0.3);
     }
 }

@@ -48,6 +48,15 @@ impl<O: Observe> World<'_, O> {
         self.set(Source::Sampler, Some(now + interval));
     }
 
+    /// Packets that were offered to the links, summed over them.
+    pub fn offered(&self) -> u64 {
+        let links = self.pipes.iter().map(|pipe| match pipe.polled {
+            Some(polled) => self.polled[polled.index].counters(polled.side).offered,
+            None => pipe.link.counters().offered,
+        });
+        links.sum()
+    }
+
     pub(super) fn outcome(self) -> Outcome {
         let duration = self.end.since(Time::ZERO);
         let mut one_way_delay = Delays::new();

@@ -199,6 +199,12 @@ impl<'a, O: Observe> World<'a, O> {
         self.outcome()
     }
 
+    /// Ends the run now, although its time has not passed.
+    pub fn stop(mut self, now: Time) -> Outcome {
+        self.end = self.end.min(now);
+        self.play()
+    }
+
     /// Plays all events up to `until`. Returns whether the run is over.
     pub fn advance(&mut self, until: Time) -> bool {
         self.events_until(until)

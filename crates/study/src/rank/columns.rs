@@ -3,7 +3,7 @@
 use whimbrel_report::frame::Kind;
 
 /// The columns of a run: name, type and meaning. The names are those of the JSON.
-pub const RUN: [(&str, Kind, &str); 20] = [
+pub const RUN: [(&str, Kind, &str); 21] = [
     ("point", Kind::Text, "the point"),
     ("content", Kind::Text, "a hash of the point's file"),
     (
@@ -90,6 +90,12 @@ pub const RUN: [(&str, Kind, &str); 20] = [
         "retransmission timeouts of the flows under test",
     ),
     ("packets", Kind::Integer, "packets that the run delivered"),
+    (
+        "stopped",
+        Kind::Float,
+        "seconds after which the run was stopped, because its flows had sent far more than its \
+         links carry; null: it was not",
+    ),
 ];
 
 /// The columns of a score.

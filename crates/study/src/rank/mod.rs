@@ -240,7 +240,10 @@ pub fn measured(cell: &Cell, aim: &Aim) -> String {
     } else {
         m.delay
     };
-    match aim {
+    let stopped = m
+        .stopped
+        .map_or(String::new(), |t| format!(", stopped after {t:.1} s"));
+    let measures = match aim {
         Aim::Fill { overflow, .. } => {
             let lost =
                 overflow.map_or(String::new(), |_| format!(", lost {}", percent(m.overflow)));
@@ -268,5 +271,6 @@ pub fn measured(cell: &Cell, aim: &Aim) -> String {
             )
         }
         Aim::Completion { .. } => format!("{:.3} s", m.completion),
-    }
+    };
+    measures + &stopped
 }
