@@ -39,9 +39,8 @@ impl Episode {
         let mut network = point.network(seed);
         let mut agents = Vec::new();
         for flow in &mut network.flows {
-            let named = flows
-                .iter()
-                .any(|name| flow.name.starts_with(name.as_str()));
+            let name = flow.name.to_string();
+            let named = flows.iter().any(|begin| name.starts_with(begin.as_str()));
             if let Traffic::Tcp(tcp) = &mut flow.traffic
                 && (flows.is_empty() || named)
             {

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use std::cmp::Reverse;
-use whimbrel_report::figures::own_name;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{FlowOutcome, jain};
 use whimbrel_study::under_test::{TESTED, goodput};
@@ -42,7 +41,7 @@ impl Numbers {
         let outcome = &run.outcome;
         let all = || outcome.flows.iter();
         let own: Vec<&FlowOutcome> = all()
-            .filter(|flow| !beside || own_name(flow) == TESTED)
+            .filter(|flow| !beside || flow.name.name == TESTED)
             .collect();
         let own_goodput = goodput(beside, run);
         let capacity = run.point.capacity().map(|rate| rate.as_bits_per_sec());

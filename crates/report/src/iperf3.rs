@@ -334,7 +334,7 @@ fn stream(flow: &FlowOutcome) -> Option<Stream> {
         _ => points.push(last),
     }
     Some(Stream {
-        flow: flow.name.clone(),
+        flow: flow.name.to_string(),
         controller,
         start,
         points,

@@ -1,6 +1,5 @@
 //! Runs grouped over their seeds: the rows of a table.
 
-use crate::figures::own_name;
 use crate::stat::Stat;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
@@ -13,8 +12,10 @@ use whimbrel_units::Duration;
 pub struct Row {
     /// The swept values.
     pub parameters: Vec<Parameter>,
-    /// The controller of these flows, `udp` for UDP; of a path, `└` and its route.
+    /// The controller of these flows, `udp` for UDP.
     pub controller: String,
+    /// Of a path, its route as the scenario writes it; `None`: the row is of whole flows.
+    pub route: Option<String>,
     /// The algorithm must not share a network: beside it, others keep too little.
     pub harmful: bool,
     /// Number of flows.
@@ -71,7 +72,7 @@ pub fn rows(runs: &[Run<'_>]) -> Vec<Row> {
     grouped(runs, None)
 }
 
-/// The same with rows of the flows of this name only (`web` is the name of `web #3`, too). The
+/// The same with rows of the flows of this name only (`web #3` has the name `web`, too). The
 /// others are their neighbours. That the controller of these flows is swept is not in the swept
 /// values.
 pub fn rows_of(runs: &[Run<'_>], flows: &str) -> Vec<Row> {
@@ -115,7 +116,7 @@ struct Group<'a> {
 
 impl Group<'_> {
     fn has(&self, flow: &FlowOutcome) -> bool {
-        controller(flow) == self.controller && self.flows.is_none_or(|name| own_name(flow) == name)
+        controller(flow) == self.controller && self.flows.is_none_or(|name| flow.name.name == name)
     }
 }
 
@@ -158,6 +159,7 @@ fn row(runs: &[Run<'_>], group: Group<'_>) -> Option<Row> {
     Some(Row {
         parameters: first.point.parameters().to_vec(),
         controller: group.controller.to_owned(),
+        route: None,
         harmful: false,
         flows: first.outcome.flows.iter().filter(|f| group.has(f)).count(),
         goodput: over(&|run, flows| Some(goodput(run, flows)))?,
@@ -279,7 +281,8 @@ fn path_row(runs: &[Run<'_>], group: Group<'_>, key: &RouteKey) -> Option<Row> {
     };
     Some(Row {
         parameters: first.point.parameters().to_vec(),
-        controller: format!("└ {}", key.1),
+        controller: group.controller.to_owned(),
+        route: Some(key.1.clone()),
         harmful: false,
         flows: paths(first, group, key).len(),
         goodput: over(&|run, paths| {
@@ -405,13 +408,13 @@ sample = "100 ms"
         let rows = rows(&runs);
         let heads: Vec<_> = rows
             .iter()
-            .map(|r| (r.controller.as_str(), r.flows))
+            .map(|r| (r.controller.as_str(), r.route.as_deref(), r.flows))
             .collect();
         let expected = [
-            ("newreno", 2),
-            ("└ access* > wifi", 2),
-            ("└ lte", 2),
-            ("udp", 1),
+            ("newreno", None, 2),
+            ("newreno", Some("access* > wifi"), 2),
+            ("newreno", Some("lte"), 2),
+            ("udp", None, 1),
         ];
         assert_eq!(heads, expected);
         // Each has 5 Mbit/s of its own towards `wifi`, and both share the 4 Mbit/s of `lte`; 1448

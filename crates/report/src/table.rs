@@ -261,9 +261,10 @@ const HEADS: [&str; 2] = ["judged\nright %", CHANGES];
 
 fn columns(rows: &[Row]) -> Vec<Column> {
     let mut columns = parameter_columns(rows);
-    columns.push(text("controller", false, rows, |row| match row.harmful {
-        true => format!("{} !", row.controller),
-        false => row.controller.clone(),
+    columns.push(text("controller", false, rows, |row| match &row.route {
+        Some(route) => format!("└ {route}"),
+        None if row.harmful => format!("{} !", row.controller),
+        None => row.controller.clone(),
     }));
     if rows.iter().any(|row| row.flows > 1) {
         columns.push(text("flows", true, rows, |row| row.flows.to_string()));

@@ -46,10 +46,10 @@ mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Connection, Destination, Ecn, FlowSpec, ForgedNacks, Host,
-    HostCounters, HostState, LinkId, Messages, Nack, NamedLink, Network, OnChannel, OnOff, Oracle,
-    PathChoice, Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow, TcpSettings, Traffic,
-    Transmit, UdpFlow,
+    AatpFlow, AatpSettings, Connection, Destination, Ecn, FlowName, FlowSpec, ForgedNacks, Host,
+    HostCounters, HostState, LinkCopy, LinkId, LinkName, Messages, Nack, NamedLink, Network,
+    OnChannel, OnOff, Oracle, PathChoice, Recovery, Route, Sequences, SsthreshFrom, Streams,
+    TcpFlow, TcpSettings, Traffic, Transmit, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, Distribution, Distributions,

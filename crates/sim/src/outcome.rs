@@ -1,5 +1,6 @@
 //! The outcome of a run: what was measured.
 
+use crate::network::{FlowName, LinkName};
 use whimbrel_cc::Verdict;
 use whimbrel_cc::fairness::{Priority, jain};
 use whimbrel_net::DropCause;
@@ -67,7 +68,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Its name in the network.
-    pub name: String,
+    pub name: FlowName,
     /// Its congestion control as chosen. `None` for datagrams.
     pub controller: Option<String>,
     /// When it started.
@@ -558,9 +559,7 @@ pub struct Distribution {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkOutcome {
     /// Its name in the network.
-    pub name: String,
-    /// It is a flow's own copy of a link.
-    pub is_copy: bool,
+    pub name: LinkName,
     /// Its counters.
     pub counters: whimbrel_net::Counters,
     /// Utilization: the fraction of the run during which it was serving packets.

@@ -5,7 +5,7 @@
 //! During an outage the capacity is zero. The capacity of Wi-Fi and radio links is that of one
 //! station that sends full packets alone: collisions, acknowledgments and shadowing reduce it.
 
-use crate::network::{NamedLink, Network, Route};
+use crate::network::{LinkName, NamedLink, Network, Route};
 use whimbrel_net::{Aqm, QueueLimit, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -90,8 +90,8 @@ impl Network {
 
     /// The buffer size of a link: packets or bytes. Neither if the link is unknown or its buffer
     /// unlimited.
-    pub fn buffer_size(&self, link: &str) -> (Option<u32>, Option<Bytes>) {
-        let link = self.links.iter().find(|named| named.name == link);
+    pub fn buffer_size(&self, link: &LinkName) -> (Option<u32>, Option<Bytes>) {
+        let link = self.links.iter().find(|named| named.name == *link);
         match link.map(|named| named.spec.queue) {
             Some(QueueLimit::Packets(packets)) => (Some(packets), None),
             Some(QueueLimit::Bytes(bytes)) => (None, Some(bytes)),
@@ -234,8 +234,11 @@ duration = "10 s"
         let ms = |n| Duration::from_millis(n);
         assert_eq!(steps, [(Time::ZERO, ms(120)), (self::ms(3000), ms(80))]);
         // 10 Mbit/s x 120 ms.
-        assert_eq!(network.buffer_size("b"), (None, Some(Bytes::new(150_000))));
-        assert_eq!(network.buffer_size("a"), (None, None));
+        assert_eq!(
+            network.buffer_size(&"b".into()),
+            (None, Some(Bytes::new(150_000)))
+        );
+        assert_eq!(network.buffer_size(&"a".into()), (None, None));
     }
 
     #[test]

@@ -273,8 +273,7 @@ fn network() -> impl Strategy<Value = Network> {
             )
         });
         let name = |i: usize, spec: &LinkSpec| NamedLink {
-            name: format!("link {i}"),
-            copy_of: None,
+            name: format!("link {i}").into(),
             spec: spec.clone(),
             on_channel: None,
             helped: None,
@@ -315,7 +314,7 @@ fn network() -> impl Strategy<Value = Network> {
             let is_udp = matches!(&traffic, Traffic::Udp(_));
             FlowSpec {
                 host: None,
-                name: format!("flow {i}"),
+                name: format!("flow {i}").into(),
                 routes: (0..if several { routes } else { 1 })
                     .map(&mut route)
                     .collect(),

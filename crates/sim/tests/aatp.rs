@@ -33,8 +33,7 @@ fn link(name: &str) -> NamedLink {
         ..LinkSpec::default()
     };
     NamedLink {
-        name: name.to_owned(),
-        copy_of: None,
+        name: name.into(),
         spec,
         on_channel: None,
         helped: None,
@@ -62,7 +61,7 @@ fn path(controller: &str, packets: u64) -> Network {
 fn flow(controller: &str, packets: u64) -> FlowSpec {
     FlowSpec {
         host: None,
-        name: "flow".to_owned(),
+        name: "flow".into(),
         routes: vec![Route {
             forward: vec![LinkId(0)],
             backward: vec![LinkId(1)],

@@ -24,8 +24,7 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
     let setting: AqmSetting = aqm.parse().expect("queue management");
     let managed = setting.resolve(&service, ms(100.0), Bytes::new(1500));
     NamedLink {
-        name: name.to_owned(),
-        copy_of: None,
+        name: name.into(),
         spec: LinkSpec {
             aqm: managed.expect("it fits"),
             service,
@@ -54,7 +53,7 @@ fn path(controller: &str, aqm: &str, flows: u64, segments: u64, recovery: Recove
     };
     let flow = |i| FlowSpec {
         host: None,
-        name: format!("flow {i}"),
+        name: format!("flow {i}").into(),
         routes: vec![Route {
             forward: vec![LinkId(0)],
             backward: vec![LinkId(1)],

@@ -64,7 +64,7 @@ impl Point {
         let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
         let runs = (1..=SEEDS).map(|seed| run(&scenario.points()[0].network(seed)).flows);
         let flows: Vec<FlowOutcome> = runs.flatten().collect();
-        let tested = |flow: &&FlowOutcome| flow.name.starts_with('t');
+        let tested = |flow: &&FlowOutcome| flow.name.name.starts_with('t');
         let times = flows.iter().filter(tested).map(|flow| {
             let time = flow.completion.expect("it completes");
             time.as_secs_f64()

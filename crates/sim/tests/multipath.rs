@@ -32,8 +32,7 @@ fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
 /// One flow over these paths, each with one link per direction.
 fn network(controller: &str, size: Option<u64>, paths: &[LinkSpec]) -> Network {
     let link = |name: String, spec: &LinkSpec| NamedLink {
-        name,
-        copy_of: None,
+        name: name.into(),
         spec: spec.clone(),
         on_channel: None,
         helped: None,
@@ -73,7 +72,7 @@ fn route(path: u32) -> Route {
 fn flow(controller: &str, size: Option<u64>, routes: Vec<Route>) -> FlowSpec {
     FlowSpec {
         host: None,
-        name: controller.to_owned(),
+        name: controller.into(),
         routes,
         start: Time::ZERO,
         stop: None,

@@ -26,8 +26,7 @@ fn near(found: Duration, expected: f64) -> bool {
 /// One flow over the path.
 fn network(controller: &str, streams: Streams) -> Network {
     let link = |name: &str| NamedLink {
-        name: name.to_owned(),
-        copy_of: None,
+        name: name.into(),
         spec: LinkSpec {
             service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(10_000_000))),
             delay: Delay::constant(ms(50.0)),
@@ -49,7 +48,7 @@ fn network(controller: &str, streams: Streams) -> Network {
         destinations: Vec::new(),
         flows: vec![FlowSpec {
             host: None,
-            name: "flow".to_owned(),
+            name: "flow".into(),
             routes: vec![Route {
                 forward: vec![LinkId(0)],
                 backward: vec![LinkId(1)],

@@ -17,8 +17,7 @@ fn mbit(rate: f64) -> Rate {
 /// Flows over one channel; each with whether it sends in the forward direction.
 fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     let link = |name: &str, side| NamedLink {
-        name: name.to_owned(),
-        copy_of: None,
+        name: name.into(),
         spec: LinkSpec {
             service: ServiceSpec::Unlimited,
             delay: Delay::constant(Duration::from_micros(1)),
@@ -31,7 +30,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     let ways = [vec![LinkId(0)], vec![LinkId(1)]];
     let flow = |(i, (traffic, forward)): (usize, &(Traffic, bool))| FlowSpec {
         host: None,
-        name: format!("flow {i}"),
+        name: format!("flow {i}").into(),
         routes: vec![Route {
             forward: ways[usize::from(!forward)].clone(),
             backward: ways[usize::from(*forward)].clone(),

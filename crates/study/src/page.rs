@@ -119,7 +119,9 @@ const NEAR: f64 = 0.9;
 /// with one algorithm.
 fn summary(rows: &[Row]) -> String {
     let mut bests: Vec<&Row> = Vec::new();
-    let allowed: Vec<&Row> = rows.iter().filter(|row| !row.harmful).collect();
+    // The rows of paths repeat what their flows have.
+    let whole = || rows.iter().filter(|row| row.route.is_none());
+    let allowed: Vec<&Row> = whole().filter(|row| !row.harmful).collect();
     for row in allowed.iter().copied() {
         if bests.last().is_none_or(|last| others(last) != others(row)) {
             bests.push(row);
@@ -129,7 +131,7 @@ fn summary(rows: &[Row]) -> String {
     let Some(first) = bests.first().filter(|_| names.len() > 1) else {
         return String::new();
     };
-    let which = match allowed.len() == rows.len() {
+    let which = match allowed.len() == whole().count() {
         true => "algorithms",
         false => "algorithms that may share a network",
     };

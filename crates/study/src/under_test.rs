@@ -1,6 +1,5 @@
 //! The flows under test, beside others that are not.
 
-use whimbrel_report::figures::own_name;
 use whimbrel_sim::sweep::Run;
 
 /// The name of the flows under test beside neighbours.
@@ -18,7 +17,7 @@ pub struct Tested {
 pub fn goodput(tested: bool, run: &Run<'_>) -> f64 {
     let flows = run.outcome.flows.iter();
     let delivered = flows
-        .filter(|flow| !tested || own_name(flow) == TESTED)
+        .filter(|flow| !tested || flow.name.name == TESTED)
         .map(|flow| flow.delivered.get() as f64);
     delivered.sum::<f64>() * 8.0 / run.outcome.duration.as_secs_f64().max(1e-9)
 }

@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         for flow in whimbrel_sim::run(&point.network(seed)).flows {
             let mbits = flow.delivered.get() as f64 * 8e-6 / flow.active.as_secs_f64();
-            println!("seed {seed}  {:<10} {mbits:6.2} Mbit/s", flow.name);
+            let name = flow.name.to_string();
+            println!("seed {seed}  {name:<10} {mbits:6.2} Mbit/s");
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ fn megabit(rate: f64) -> Rate {
 /// A flow that sent nothing from `start` to `end`, in seconds.
 fn idle(name: &str, start: u64, end: u64) -> FlowOutcome {
     FlowOutcome {
-        name: name.to_owned(),
+        name: name.into(),
         controller: Some("newreno".to_owned()),
         start: at(start),
         active: Duration::from_secs(end - start),

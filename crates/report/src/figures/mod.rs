@@ -37,7 +37,7 @@ pub use plot::plot;
 pub use race::{Racer, race};
 pub use response::{Response, response};
 pub use sequence::sequence;
-pub use setting::{Setting, evenly, is_called, is_controller, own_name, settings};
+pub use setting::{Setting, evenly, is_called, is_controller, settings};
 pub use shares::shares;
 pub use sweep::{Cell, Measured, heat, lines};
 pub use swept::Swept;

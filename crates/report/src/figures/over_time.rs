@@ -318,8 +318,10 @@ impl Drawer<'_> {
             .shown
             .iter()
             .map(|s| {
-                let link = of(s, networks).map_or("", |link| link.name.as_str());
-                self.all.networks[s.network].buffer_size(link)
+                let link = of(s, networks);
+                link.map_or((None, None), |link| {
+                    self.all.networks[s.network].buffer_size(&link.name)
+                })
             })
             .collect();
         // If all buffer sizes are in bytes, so are the queues.

@@ -33,15 +33,9 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// The name of a flow as the scenario has it: `web` of `web` and of `web #3`.
-pub fn own_name(flow: &FlowOutcome) -> &str {
-    let own = flow.name.split_once(" #");
-    own.map_or(flow.name.as_str(), |(own, _)| own)
-}
-
-/// Whether a flow has this controller or this [name](own_name).
+/// Whether a flow has this controller or this name in the scenario.
 pub fn is_called(flow: &FlowOutcome, name: &str) -> bool {
-    own_name(flow) == name || flow.controller.as_deref() == Some(name)
+    flow.name.name == name || flow.controller.as_deref() == Some(name)
 }
 
 /// Whether a key of a sweep is a controller.

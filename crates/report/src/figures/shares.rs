@@ -144,7 +144,7 @@ fn one(run: &Run<'_>, flows: &[&FlowOutcome], title: String) -> Option<Figure> {
         .map(|(flow, rates)| {
             series(
                 flow.controller.as_deref(),
-                &flow.name,
+                &flow.name.to_string(),
                 Form::Stack,
                 part(&[rates]),
             )

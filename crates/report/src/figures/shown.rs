@@ -3,7 +3,7 @@
 use super::setting::{Setting, at, is_called, is_controller};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    FlowOutcome, FlowSample, LinkOutcome, LossEpisode, Network, PathOutcome, Route,
+    FlowOutcome, FlowSample, LinkName, LinkOutcome, LossEpisode, Network, PathOutcome, Route,
 };
 
 /// Of a single run with at most this many flows, all are shown; otherwise the first of each
@@ -37,12 +37,11 @@ impl<'a> Shown<'a> {
 
     /// The sampled link on its route in which packets waited longest on average.
     pub fn queue(&self, network: &Network) -> Option<&'a LinkOutcome> {
-        let on_route = |link: &str| match self.path {
-            Some(path) => path.route.split(" > ").any(|name| name == link),
-            None => self.route.forward.iter().any(|id| {
+        let on_route = |link: &LinkName| {
+            self.route.forward.iter().any(|id| {
                 let named = network.links.get(id.0 as usize);
-                named.is_some_and(|named| named.name == link)
-            }),
+                named.is_some_and(|named| named.name == *link)
+            })
         };
         let links = self.run.outcome.links.iter();
         let links = links.filter(|link| !link.samples.is_empty() && on_route(&link.name));
@@ -69,7 +68,7 @@ pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
     let label = |run: &Run<'_>, flow: &FlowOutcome| {
         let same = sampled(run, name).filter(|(_, other)| other.controller == flow.controller);
         if all_of_one && same.count() > 1 {
-            flow.name.clone()
+            flow.name.to_string()
         } else {
             beside(run, flow.controller.as_deref().unwrap_or_default())
         }

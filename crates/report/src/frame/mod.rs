@@ -233,7 +233,7 @@ impl<'a> Frame<'a> {
     ) -> io::Result<()> {
         let outcome = &run.outcome;
         let flows = outcome.flows.iter();
-        let links = outcome.links.iter().filter(|link| !link.is_copy);
+        let links = outcome.links.iter().filter(|link| link.name.copy.is_none());
         let nodes = outcome.destinations.iter();
         let nodes = nodes.filter(|node| !node.is_copy);
         match self.table {
@@ -295,14 +295,14 @@ impl<'a> Frame<'a> {
             }
             Table::Links => {
                 for link in links {
-                    row.text("link", &link.name);
+                    row.text("link", &link.name.to_string());
                     row.put("", &LinkJson::from(link).without_lists())?;
                     done(row)?;
                 }
             }
             Table::LinkSamples => {
                 for (link, sample) in links.flat_map(|l| l.samples.iter().map(move |s| (l, s))) {
-                    row.text("link", &link.name);
+                    row.text("link", &link.name.to_string());
                     row.put("", &LinkSampleJson::from(sample))?;
                     done(row)?;
                 }
@@ -382,7 +382,7 @@ impl Row<'_> {
     }
 
     fn of_flow(&mut self, flow: &FlowOutcome) {
-        self.text("flow", &flow.name);
+        self.text("flow", &flow.name.to_string());
         if let Some(controller) = &flow.controller {
             self.text("controller", controller);
         }

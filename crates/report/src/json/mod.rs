@@ -100,7 +100,7 @@ impl<'a> From<&'a Run<'_>> for RunJson<'a> {
             links: outcome
                 .links
                 .iter()
-                .filter(|link| !link.is_copy)
+                .filter(|link| link.name.copy.is_none())
                 .map(LinkJson::from)
                 .collect(),
             destinations: outcome

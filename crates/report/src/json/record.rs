@@ -6,6 +6,7 @@
 use crate::column::{Column, Kind};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// A type of the members of a record.
 pub(crate) trait Field {
@@ -45,6 +46,19 @@ impl<T: Field> Field for Option<T> {
 pub(crate) struct Key<'a>(pub &'a str);
 
 impl Field for Key<'_> {
+    fn columns(_: &str, _: &str, _: &mut Vec<Column>) {}
+}
+
+/// A name that identifies a record, as it is shown. Tables have it as a column of their own.
+pub(crate) struct Shown<'a, T>(pub &'a T);
+
+impl<T: fmt::Display> Serialize for Shown<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+impl<T> Field for Shown<'_, T> {
     fn columns(_: &str, _: &str, _: &mut Vec<Column>) {}
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Names are never changed; fields may be added.
 
-use super::record::{Key, List, Recorded, record};
+use super::record::{Key, List, Recorded, Shown, record};
 use serde_json::{Map, Value};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, PathOutcome,
-    StreamOutcome, Summary,
+    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowName, FlowOutcome,
+    FlowSample, LinkName, LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome,
+    NackCounts, PathOutcome, StreamOutcome, Summary,
 };
 use whimbrel_units::Duration;
 
@@ -35,7 +35,7 @@ record! {
 
 record! {
     FlowJson<'a> of flow: FlowOutcome {
-        name: Key<'a> = Key(&flow.name), "";
+        name: Shown<'a, FlowName> = Shown(&flow.name), "";
         controller: Option<Key<'a>> = flow.controller.as_deref().map(Key), "";
         priority: Option<u8> = flow.aatp.as_ref().map(|aatp| aatp.priority.get()),
             "AATP: the flow's priority";
@@ -316,7 +316,7 @@ record! {
 
 record! {
     LinkJson<'a> of link: LinkOutcome {
-        name: Key<'a> = Key(&link.name), "";
+        name: Shown<'a, LinkName> = Shown(&link.name), "";
         utilisation: f64 = link.utilisation, "fraction of the run in which it served packets";
         mean_queue_packets: f64 = link.mean_queue, "packets waiting, mean over the run";
         most_waiting_packets: u32 = link.counters.most_waiting,

@@ -105,11 +105,9 @@ fn fate(network: &Network, fate: Fate) -> String {
     }
 }
 
-fn link_name(network: &Network, link: u32) -> &str {
-    network
-        .links
-        .get(link as usize)
-        .map_or("an unknown link", |link| &link.name)
+fn link_name(network: &Network, link: u32) -> String {
+    let link = network.links.get(link as usize);
+    link.map_or("an unknown link".to_owned(), |link| link.name.to_string())
 }
 
 const fn cause_word(cause: DropCause) -> &'static str {

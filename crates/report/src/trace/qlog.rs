@@ -284,7 +284,7 @@ impl<W: Write> Log<W> {
                         Some(title),
                         None,
                         Some(CommonFields {
-                            group_id: Some(spec.name.clone()),
+                            group_id: Some(spec.name.to_string()),
                             reference_time: ReferenceTime::new_monotonic(None),
                             ..CommonFields::default()
                         }),

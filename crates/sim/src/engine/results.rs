@@ -123,7 +123,6 @@ fn link_outcome(
     let share = |span: Duration| span.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
     LinkOutcome {
         name: named.name.clone(),
-        is_copy: named.copy_of.is_some(),
         counters,
         utilisation: share(busy).min(1.0),
         mean_queue: share(counters.waited),

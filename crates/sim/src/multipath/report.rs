@@ -4,7 +4,7 @@ use super::Connection;
 use super::path::Path;
 use crate::flow::report::{Ended, FlowReport, Measured};
 use crate::measure::Delays;
-use crate::network::{NamedLink, Network, Route};
+use crate::network::{Network, Route};
 use crate::outcome::{FlowOutcome, PathOutcome, add_counts};
 use crate::tcp::{Endpoint, Sender};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -62,12 +62,8 @@ pub(super) fn of_connection(mut connection: Connection<'_>, mut ended: Ended<'_>
 fn route_names(route: &Route, network: &Network) -> [String; 2] {
     let links = route.forward.iter();
     let links = links.filter_map(|link| network.links.get(link.0 as usize));
-    let written = |link: &NamedLink| match &link.copy_of {
-        Some(name) => format!("{name}*"),
-        None => link.name.clone(),
-    };
-    let named: Vec<&str> = links.clone().map(|link| link.name.as_str()).collect();
-    let written: Vec<String> = links.map(written).collect();
+    let named: Vec<String> = links.clone().map(|link| link.name.to_string()).collect();
+    let written: Vec<String> = links.map(|link| link.name.in_route()).collect();
     [named.join(" > "), written.join(" > ")]
 }
 

@@ -6,6 +6,7 @@ mod aatp;
 mod helper;
 mod host;
 mod nack;
+mod names;
 mod oracle;
 mod streams;
 mod tcp;
@@ -15,6 +16,7 @@ pub use aatp::{AatpFlow, AatpSettings, Destination};
 pub use helper::{Helped, Helper};
 pub use host::{Connection, Ecn, Host, HostCounters, HostState, Transmit};
 pub use nack::{ForgedNacks, Nack, Sequences};
+pub use names::{FlowName, LinkCopy, LinkName};
 pub use oracle::Oracle;
 pub use streams::{Messages, Streams};
 pub use tcp::{PathChoice, Recovery, SsthreshFrom, TcpFlow, TcpSettings};
@@ -58,11 +60,8 @@ impl LinkId {
 /// One direction of a link, and its name.
 #[derive(Debug, Clone)]
 pub struct NamedLink {
-    /// As in the scenario: `L`; `access*[3]` for flow 3's own copy; `L (reverse)` for the mirrored
-    /// direction.
-    pub name: String,
-    /// The name of the scenario's link, if this is a flow's own copy of it: `access`.
-    pub copy_of: Option<String>,
+    /// Its name.
+    pub name: LinkName,
     /// What the link does to packets. On a Wi-Fi channel `spec.service` has no effect: the channel
     /// serves the packets.
     pub spec: LinkSpec,
@@ -84,8 +83,8 @@ pub struct OnChannel {
 /// One flow: what it sends, over which links, from when to when.
 #[derive(Debug, Clone)]
 pub struct FlowSpec {
-    /// As displayed: `cerl #3`.
-    pub name: String,
+    /// Its name.
+    pub name: FlowName,
     /// Its route. A TCP flow may have several: it is then a multipath connection with one subflow
     /// per route. Other flows have exactly one.
     pub routes: Vec<Route>,

@@ -4,7 +4,9 @@ use super::flow::DrawnTime;
 use super::resolved_flow::ResolvedFlow;
 use super::resolved_link::ResolvedLink;
 use super::route::{Hop, MAX_HOPS};
-use crate::network::{FlowSpec, Helped, LinkId, NamedLink, OnChannel, Route};
+use crate::network::{
+    FlowName, FlowSpec, Helped, LinkCopy, LinkId, LinkName, NamedLink, OnChannel, Route,
+};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -47,10 +49,9 @@ impl Links<'_> {
         starts: &mut Xoshiro256PlusPlus,
     ) -> FlowSpec {
         let named_alone = form.name.is_some() && form.count == 1;
-        let name = if named_alone {
-            form.label()
-        } else {
-            format!("{} #{number}", form.label())
+        let name = FlowName {
+            name: form.label(),
+            number: (!named_alone).then_some(number),
         };
         let hops: Vec<Hop> = form.hops().copied().collect();
         let mut routes = Vec::with_capacity(form.routes.len());
@@ -85,7 +86,7 @@ impl Links<'_> {
     }
 
     /// The name of a link of the run.
-    pub fn name(&self, id: LinkId) -> &str {
+    pub fn name(&self, id: LinkId) -> &LinkName {
         &self.links[id.0 as usize].name
     }
 
@@ -100,17 +101,16 @@ impl Links<'_> {
             return *id;
         }
         let form = &self.forms[hop.link];
-        let mut name = form.name.clone();
-        if hop.own {
-            // A link that appears several times in the routes has a copy for each time.
-            let before = hops[..at].iter().filter(|h| **h == hop).count();
-            let several = hops.iter().filter(|h| **h == hop).count() > 1;
-            name += &if several {
-                format!("*[{number}.{}]", before + 1)
-            } else {
-                format!("*[{number}]")
-            };
-        }
+        // A link that appears several times in the routes has a copy for each time.
+        let times = |hops: &[Hop]| hops.iter().filter(|h| **h == hop).count();
+        let name = LinkName {
+            link: form.name.clone(),
+            copy: hop.own.then(|| LinkCopy {
+                flow: number,
+                number: (times(hops) > 1).then(|| times(&hops[..at]) + 1),
+            }),
+            mirrored: false,
+        };
         if let Some(helper) = form.helper {
             let number = self.helpers;
             self.helpers += 1;
@@ -142,15 +142,13 @@ impl Links<'_> {
         &mut self,
         instance: Instance,
         mirrored: bool,
-        mut name: String,
+        name: LinkName,
         on_channel: Option<OnChannel>,
     ) -> LinkId {
         let form = &self.forms[instance.link];
-        let direction = if mirrored {
-            name += " (reverse)";
-            &form.reverse
-        } else {
-            &form.forward
+        let direction = match mirrored {
+            true => &form.reverse,
+            false => &form.forward,
         };
         let mut spec = direction.spec.clone();
         spec.loss = direction.loss.spec.clone();
@@ -179,8 +177,7 @@ impl Links<'_> {
         }
         let id = LinkId(u32::try_from(self.links.len()).unwrap_or(u32::MAX));
         self.links.push(NamedLink {
-            name,
-            copy_of: instance.own.map(|_| form.name.clone()),
+            name: LinkName { mirrored, ..name },
             spec,
             on_channel,
             helped: None,

@@ -8,7 +8,7 @@ use super::route::{FlowRoute, Hop};
 use super::run::Run;
 use super::spec::ScenarioSpec;
 use super::{ScenarioError, limits};
-use crate::network::{Destination, Network, Oracle, Traffic};
+use crate::network::{Destination, LinkName, Network, Oracle, Traffic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -125,8 +125,8 @@ impl Resolved {
                 if let (Traffic::Aatp(aatp), Some(table)) = (&mut flow.traffic, &form.destination) {
                     let last = flow.routes[0].forward.last().map(|id| links.name(*id));
                     let own = table.ends_with('*');
-                    let name = last.filter(|_| own).unwrap_or(table);
-                    aatp.destination = destinations.index(table, name);
+                    let name = last.filter(|_| own).map(LinkName::to_string);
+                    aatp.destination = destinations.index(table, name.as_deref().unwrap_or(table));
                 }
                 flows.push(flow);
             }

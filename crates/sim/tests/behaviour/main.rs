@@ -50,8 +50,7 @@ fn link(name: &str) -> NamedLink {
         ..LinkSpec::default()
     };
     NamedLink {
-        name: name.to_owned(),
-        copy_of: None,
+        name: name.into(),
         spec,
         on_channel: None,
         helped: None,
@@ -84,7 +83,7 @@ fn path(segments: u64, recovery: Recovery) -> Network {
 fn flow(traffic: Traffic) -> FlowSpec {
     FlowSpec {
         host: None,
-        name: "flow".to_owned(),
+        name: "flow".into(),
         routes: vec![Route {
             forward: vec![LinkId(0)],
             backward: vec![LinkId(1)],

@@ -3,12 +3,9 @@
 use crate::{BadInput, Error};
 use std::path::Path;
 use whimbrel_link::{Layout, MAX_LINKS, MAX_NODES, PathSpec};
-use whimbrel_sim::NamedLink;
 use whimbrel_sim::scenario::{self, Scenario};
+use whimbrel_sim::{LinkName, NamedLink};
 use whimbrel_units::nearest;
-
-/// The suffix of the reverse direction's name in a network.
-const REVERSE: &str = " (reverse)";
 
 /// The paths of several links, each with a seed of its own; of none: the only one that flows share.
 ///
@@ -154,11 +151,11 @@ fn hop(scenario: &Scenario, file: &Path, name: Option<&str>, seed: u64) -> Resul
     let (links, channels) = network
         .map(|network| (network.links, network.channels))
         .unwrap_or_default();
-    let shared = |link: &&NamedLink| link.copy_of.is_none() && !link.name.ends_with(REVERSE);
+    let shared = |link: &&NamedLink| link.name.copy.is_none() && !link.name.mirrored;
     let names: Vec<&str> = links
         .iter()
         .filter(shared)
-        .map(|link| link.name.as_str())
+        .map(|link| link.name.link.as_str())
         .collect();
     let name = match (name, names.as_slice()) {
         (Some(name), _) => name,
@@ -173,8 +170,14 @@ fn hop(scenario: &Scenario, file: &Path, name: Option<&str>, seed: u64) -> Resul
             return Err(BadInput::new(text).into());
         }
     };
-    let direction = |wanted: &str| links.iter().find(|link| link.name == wanted);
-    match (direction(name), direction(&format!("{name}{REVERSE}"))) {
+    let direction = |mirrored| {
+        let name = LinkName {
+            mirrored,
+            ..name.into()
+        };
+        links.iter().find(|link| link.name == name)
+    };
+    match (direction(false), direction(true)) {
         (Some(forward), Some(backward)) => Ok(PathSpec {
             forward: forward.spec.clone(),
             backward: backward.spec.clone(),

@@ -51,10 +51,10 @@ fn the_example_has_twelve_points_of_ten_flows() {
     assert_eq!(network.links.len(), 2 + 10 * 4);
     assert_eq!(network.duration, Duration::from_secs(100));
     let flow = &network.flows[2];
-    assert_eq!(flow.name, "cubic #3");
-    let called = |ids: &[LinkId]| -> Vec<&str> {
+    assert_eq!(flow.name.to_string(), "cubic #3");
+    let called = |ids: &[LinkId]| -> Vec<String> {
         ids.iter()
-            .map(|id| network.links[id.0 as usize].name.as_str())
+            .map(|id| network.links[id.0 as usize].name.to_string())
             .collect()
     };
     assert_eq!(
@@ -119,7 +119,7 @@ fn settings_of_a_flow_override_those_of_the_run() {
         (settings(0).recovery, settings(0).ack_every),
         (Recovery::NewReno, 1)
     );
-    assert_eq!(network.flows[0].name, "a");
+    assert_eq!(network.flows[0].name.to_string(), "a");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn the_controller_determines_the_transport() {
     let network = points[1].network(1);
     let flow = aatp(&network)[0];
     assert_eq!(points[1].controllers(), ["enhanced-aatp"]);
-    assert_eq!(network.flows[0].name, "enhanced-aatp #1");
+    assert_eq!(network.flows[0].name.to_string(), "enhanced-aatp #1");
     assert_eq!(flow.priority.get(), 4);
     assert_eq!(flow.size, tcp.size);
     // The same size on the wire as TCP: 8948 bytes of data, 52 of headers.

@@ -150,16 +150,16 @@ fn network(text: &str) -> Network {
 }
 
 fn link<'a>(network: &'a Network, name: &str) -> &'a whimbrel_net::LinkSpec {
-    let found = network.links.iter().find(|link| link.name == name);
+    let found = network
+        .links
+        .iter()
+        .find(|link| link.name.to_string() == name);
     &found
         .unwrap_or_else(|| panic!("no {name} in {:?}", names(network)))
         .spec
 }
 
-fn names(network: &Network) -> Vec<&str> {
-    network
-        .links
-        .iter()
-        .map(|link| link.name.as_str())
-        .collect()
+fn names(network: &Network) -> Vec<String> {
+    let links = network.links.iter();
+    links.map(|link| link.name.to_string()).collect()
 }

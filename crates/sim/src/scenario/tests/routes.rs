@@ -15,12 +15,12 @@ fn a_flow_with_several_routes_has_own_copies_on_each() {
     // Five paths share 30 Mbit/s: three share 20 on `wifi`, two share 10 on `lte`.
     assert_eq!(reno.capacity(), Some(Rate::from_bits_per_sec(30_000_000)));
     let network = lia.network(1);
-    let names: Vec<Vec<Vec<&str>>> = network
+    let names: Vec<Vec<Vec<String>>> = network
         .flows
         .iter()
         .map(|flow| {
-            let called = |links: &[LinkId]| -> Vec<&str> {
-                let name = |id: &LinkId| network.links[id.0 as usize].name.as_str();
+            let called = |links: &[LinkId]| -> Vec<String> {
+                let name = |id: &LinkId| network.links[id.0 as usize].name.to_string();
                 links.iter().map(name).collect()
             };
             let ways = flow.routes.iter().flat_map(|r| [&r.forward, &r.backward]);
@@ -41,7 +41,7 @@ fn a_flow_with_several_routes_has_own_copies_on_each() {
     let lte = network
         .links
         .iter()
-        .find(|link| link.name == "lte")
+        .find(|link| link.name == "lte".into())
         .expect("there");
     assert_eq!(lte.spec.queue, QueueLimit::Bytes(Bytes::new(100_000)));
 }
@@ -75,5 +75,5 @@ fn back_uses_links_in_their_written_direction() {
     );
     assert_eq!(names(&network), ["down", "up"]);
     assert_eq!(network.flows[1].routes[0].backward, [LinkId(1), LinkId(0)]);
-    assert_eq!(network.flows[0].name, "cubic #1");
+    assert_eq!(network.flows[0].name.to_string(), "cubic #1");
 }

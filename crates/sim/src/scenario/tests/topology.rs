@@ -37,7 +37,7 @@ fn nodes_come_in_the_order_of_the_file() {
     let names: Vec<_> = network
         .links
         .iter()
-        .map(|link| link.name.as_str())
+        .map(|link| link.name.to_string())
         .collect();
     assert_eq!(
         names,

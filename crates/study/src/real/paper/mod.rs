@@ -134,7 +134,7 @@ fn through_fades(
 
 fn case(experiment: &Experiment, point: &Point, full: bool, seed: u64) -> Option<Case> {
     let network = point.network(1);
-    let link = network.links.iter().find(|link| link.name == LINK)?;
+    let link = network.links.iter().find(|link| link.name == LINK.into())?;
     let outages = &link.spec.loss.outages;
     let count_of_paper = outages.len() as u32;
     let length = outages
