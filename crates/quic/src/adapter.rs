@@ -27,8 +27,8 @@
 use crate::Monitor;
 use crate::control::Control;
 use crate::feedback::FAST;
-use crate::lane::{News, SMALL};
 use crate::monitor::PathMonitor;
+use crate::path_traffic::{News, SMALL};
 use crate::siblings::SiblingSlot;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
@@ -465,20 +465,20 @@ impl Inner {
 
 impl congestion::Controller for Adapter {
     fn on_sent(&mut self, _now: Instant, _bytes: u64, _largest: u64) {
-        self.get_mut().control.lock().lane.left = true;
+        self.get_mut().control.lock().traffic.left = true;
     }
 
     fn on_packet_sent(&mut self, instant: Instant, bytes: u16, pn: u64) {
         let now = self.time(instant);
         let inner = self.get_mut();
         inner.packet_sent(instant, now, bytes.into(), pn);
-        let lane = &mut inner.control.lock().lane;
-        lane.on_packet(instant, bytes.into());
+        let traffic = &mut inner.control.lock().traffic;
+        traffic.on_packet(instant, bytes.into());
     }
 
     fn on_cwnd_limited(&mut self) {
         let inner = self.get_mut();
-        if !inner.control.lock().lane.closed {
+        if !inner.control.lock().traffic.closed {
             inner.packets.rounds.on_limited();
         }
     }
@@ -494,7 +494,7 @@ impl congestion::Controller for Adapter {
     ) {
         self.packet_acked(now, sent, bytes, pn);
         let control = &self.get_mut().control;
-        control.lock().lane.on_acknowledged(now, sent, bytes);
+        control.lock().traffic.on_acknowledged(now, sent, bytes);
     }
 
     fn on_end_acks(
@@ -507,7 +507,7 @@ impl congestion::Controller for Adapter {
         let at = self.time(now);
         let inner = self.get_mut();
         // What another path was to send, this one had not.
-        let app_limited = app_limited || inner.control.lock().lane.declined;
+        let app_limited = app_limited || inner.control.lock().traffic.declined;
         inner.end_of_acks(at, in_flight, app_limited);
         let news = inner.news(in_flight);
         inner.control.on_acks(now, &news);
@@ -518,7 +518,7 @@ impl congestion::Controller for Adapter {
         let at = self.time(now);
         let inner = self.get_mut();
         inner.packet_lost(at, lost_bytes.into(), pn);
-        inner.control.lock().lane.on_lost(lost_bytes.into());
+        inner.control.lock().traffic.on_lost(lost_bytes.into());
         inner.control.log(|log| log.lost(now, pn));
     }
 

@@ -8,7 +8,7 @@ use crate::PacketLog;
 use crate::bursts::BurstFlow;
 use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
-use crate::lane::{Lane, News};
+use crate::path_traffic::{News, PathTraffic};
 use crate::siblings::{SiblingSlot, Siblings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -46,7 +46,7 @@ pub(crate) struct ControlState {
     /// noq's timers are fired early, and this is the time.
     pub real_time: Option<Instant>,
     /// What the scheduler of several paths decides, and what it needs to know.
-    pub lane: Lane,
+    pub traffic: PathTraffic,
 }
 
 impl Control {
@@ -81,7 +81,7 @@ impl Control {
         let mut state = self.lock();
         let idle = news.in_flight == 0;
         state.silence.on_heard(now, idle, news.srtt, news.min_rtt);
-        state.lane.on_news(now, news);
+        state.traffic.on_news(now, news);
     }
 
     /// Whether the local address changed since the last call.
@@ -107,7 +107,7 @@ impl Control {
             // It lets one packet leave.
             return window.max(in_flight + mtu + PADDED);
         }
-        state.lane.permitted(window)
+        state.traffic.permitted(window)
     }
 }
 

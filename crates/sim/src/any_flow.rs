@@ -31,8 +31,8 @@ pub(crate) enum AnyFlow<'a> {
 }
 
 impl<'a> AnyFlow<'a> {
-    /// Flow `index` of a network, whose paths have these lanes.
-    pub fn new(network: &'a Network, index: usize, lanes: &[u32]) -> Self {
+    /// Flow `index` of a network, whose paths have these numbers.
+    pub fn new(network: &'a Network, index: usize, path_ids: &[u32]) -> Self {
         let spec = &network.flows[index];
         if let Some(host) = &spec.host {
             let seed = Stream::Host.seed(network.seed, index);
@@ -41,7 +41,7 @@ impl<'a> AnyFlow<'a> {
         }
         match &spec.traffic {
             Traffic::Tcp(tcp) if spec.is_multipath() => Self::Multipath(Box::new(
-                multipath::Connection::new(network, index, lanes, tcp),
+                multipath::Connection::new(network, index, path_ids, tcp),
             )),
             Traffic::Tcp(tcp) => Self::Tcp(Box::new(tcp::Connection::new(network, index, tcp))),
             Traffic::Aatp(aatp) => {

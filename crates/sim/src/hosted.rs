@@ -21,7 +21,7 @@ const GRAIN: Duration = Duration::from_nanos(1000);
 pub(crate) struct Hosted<'a> {
     host: &'a dyn Host,
     connection: Box<dyn Connection>,
-    lane: u32,
+    path_id: u32,
     size: Option<Bytes>,
     in_flight: InFlight<Vec<u8>>,
     /// Buffers of datagrams that have arrived.
@@ -40,12 +40,12 @@ pub(crate) struct Hosted<'a> {
 }
 
 impl<'a> Hosted<'a> {
-    /// The connection of the flow with this lane. `seed` is for the stack.
-    pub fn new(host: &'a dyn Host, lane: u32, size: Option<Bytes>, seed: u64) -> Self {
+    /// The connection of the flow whose path has this number. `seed` is for the stack.
+    pub fn new(host: &'a dyn Host, path_id: u32, size: Option<Bytes>, seed: u64) -> Self {
         Self {
             host,
             connection: host.open(size, seed),
-            lane,
+            path_id,
             size,
             in_flight: InFlight::default(),
             spare: Vec::new(),
@@ -79,7 +79,7 @@ impl<'a> Hosted<'a> {
                 End::Far => Flags::BACKWARD,
             };
             let flags = direction.with_if(ect, Flags::ECT);
-            let mut packet = Packet::new(now, self.lane, size as u16, flags);
+            let mut packet = Packet::new(now, self.path_id, size as u16, flags);
             packet.set_message(self.in_flight.put(datagram));
             if end == End::Near {
                 self.sent += 1;

@@ -29,7 +29,7 @@ pub(crate) struct Packet {
     /// The `sent` of the packet that it answers (TSecr of RFC 7323).
     pub echo: Time,
     /// Its flow and the route of that flow; see `engine/routes.rs`.
-    pub lane: u32,
+    pub path_id: u32,
     /// The segment that a data packet carries; see the table.
     pub seg: u32,
     /// The next segment that its sender expects; see the table.
@@ -48,12 +48,12 @@ pub(crate) struct Packet {
 impl Packet {
     /// A packet that leaves its sender now, with no sequence numbers and no SACK blocks.
     #[inline]
-    pub fn new(now: Time, lane: u32, size: u16, flags: Flags) -> Self {
+    pub fn new(now: Time, path_id: u32, size: u16, flags: Flags) -> Self {
         Self {
             at: now,
             sent: now,
             echo: Time::ZERO,
-            lane,
+            path_id,
             seg: 0,
             ack: 0,
             size,

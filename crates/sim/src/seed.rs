@@ -10,7 +10,7 @@ pub(crate) enum Stream {
     Link,
     /// Burst lengths of a datagram source, by flow.
     Datagrams,
-    /// A congestion controller, by lane.
+    /// A congestion controller, by path.
     Controller,
     /// The messages of an application, by flow.
     Messages,
@@ -59,11 +59,11 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    /// For the near end of a lane in a run with this seed.
-    pub const fn of(run: u64, lane: usize) -> Self {
+    /// For the near end of a path in a run with this seed.
+    pub const fn of(run: u64, path_id: usize) -> Self {
         const DAY_MS: u64 = 24 * 3600 * 1000;
         Self {
-            seed: Stream::Controller.seed(run, lane),
+            seed: Stream::Controller.seed(run, path_id),
             utc: Duration::from_millis(Stream::TimeOfDay.seed(run, 0) % DAY_MS),
         }
     }

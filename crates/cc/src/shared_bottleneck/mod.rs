@@ -37,7 +37,7 @@ pub const ENOUGH: u32 = 4;
 /// If it stays so often, the bottleneck is another one.
 pub const TOO_MANY: u32 = 2;
 /// Trials of a round that show nothing, at most.
-const SPOILED: u32 = 12;
+const DISTURBED: u32 = 12;
 /// Time after a round in which nothing was found, at first and at most.
 const REST: Duration = Duration::from_secs(2);
 const LONGEST_REST: Duration = Duration::from_secs(32);
@@ -92,7 +92,7 @@ struct StandBy {
 struct Round {
     subject: u32,
     evidence: Vec<Evidence>,
-    spoiled: u32,
+    disturbed: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +179,7 @@ impl SharedBottleneck {
             }
         }
         if let Some(trial) = &mut self.trial {
-            trial.spoiled |= !waiting;
+            trial.disturbed |= !waiting;
             if trial.is_over(now) {
                 self.judge(now);
             }
@@ -239,7 +239,7 @@ impl SharedBottleneck {
             Round {
                 subject: active[turn].0,
                 evidence: evidence.collect(),
-                spoiled: 0,
+                disturbed: 0,
             }
         });
         let find = |id: u32| active.iter().find(|(other, _)| *other == id);
@@ -274,8 +274,8 @@ impl SharedBottleneck {
             }
             shown = true;
         }
-        round.spoiled += u32::from(!shown);
-        if round.spoiled < SPOILED && round.evidence.iter().any(Evidence::is_open) {
+        round.disturbed += u32::from(!shown);
+        if round.disturbed < DISTURBED && round.evidence.iter().any(Evidence::is_open) {
             return;
         }
         self.end_round(now);

@@ -194,7 +194,7 @@ fn a_window_that_changes_spoils_a_trial() {
     assert_eq!(pause, Duration::from_millis(32));
     let mut trial = Trial::new(Time::ZERO, paths[0], pause, &paths[1..]);
     trial.on_sample(1, &sample(10, 80_000));
-    assert!(!trial.spoiled);
+    assert!(!trial.disturbed);
     trial.on_sample(1, &sample(20, 70_000));
-    assert!(trial.spoiled);
+    assert!(trial.disturbed);
 }

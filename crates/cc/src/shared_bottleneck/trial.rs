@@ -53,7 +53,7 @@ pub(super) struct Trial {
     pause: (Time, Time),
     judged: Time,
     /// Something else happened that moves queues.
-    pub spoiled: bool,
+    pub disturbed: bool,
 }
 
 /// How long a path may pause, if that can show anything.
@@ -91,7 +91,7 @@ impl Trial {
             window,
             pause: (begins, begins + pause),
             judged: now + window * 3 + latest + latest / 4,
-            spoiled: false,
+            disturbed: false,
         }
     }
 
@@ -102,7 +102,7 @@ impl Trial {
     /// The path that pauses now.
     pub fn pauses(&self, now: Time) -> Option<u32> {
         let (from, to) = self.pause;
-        (!self.spoiled && from <= now && now < to).then_some(self.subject())
+        (!self.disturbed && from <= now && now < to).then_some(self.subject())
     }
 
     /// When the pause ends, if it has begun.
@@ -117,7 +117,7 @@ impl Trial {
 
     /// Whether it can be judged.
     pub fn is_over(&self, now: Time) -> bool {
-        self.spoiled || now >= self.judged
+        self.disturbed || now >= self.judged
     }
 
     /// An RTT sample of a path.
@@ -126,12 +126,12 @@ impl Trial {
         let (from, to) = self.pause;
         // A queue that is gone when it is to be emptied shows nothing, and its link would fall idle.
         let is_last = sample.at < from && from.since(sample.at) < sample.rtt;
-        self.spoiled |= is_subject && is_last && sample.queue() * 2 < to.since(from);
+        self.disturbed |= is_subject && is_last && sample.queue() * 2 < to.since(from);
         let Some(path) = self.watched.iter_mut().find(|path| path.id == id) else {
             return;
         };
         let (before, now) = (path.cwnd.get() as f64, sample.cwnd.get() as f64);
-        self.spoiled |= now < before * STEADY || now * STEADY > before;
+        self.disturbed |= now < before * STEADY || now * STEADY > before;
         let sent = sample.at - sample.rtt;
         if sent < self.began || self.window.is_zero() {
             return;
@@ -153,7 +153,7 @@ impl Trial {
             // A queue that grows goes on growing.
             let expected = second.0.saturating_add(second.0 - first.0);
             let finding = match (first.0 - second.0 < least, expected - third.0 >= least) {
-                _ if !seen || self.spoiled => Finding::Nothing,
+                _ if !seen || self.disturbed => Finding::Nothing,
                 (true, true) => Finding::Shrank,
                 (true, false) => Finding::Stayed,
                 (false, _) => Finding::Nothing,

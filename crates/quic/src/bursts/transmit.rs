@@ -8,7 +8,7 @@ use super::ledger::Burst;
 use super::{BurstFlow, OutgoingTrain, Queued};
 use crate::feedback::message::{MAX_PACKETS, Message};
 use crate::feedback::{Next, Permission};
-use crate::lane::SMALL;
+use crate::path_traffic::SMALL;
 use std::time::Instant;
 use whimbrel_cc::burst_transport::Control;
 use whimbrel_units::{Duration, Time};

@@ -25,7 +25,7 @@ pub use node::{Member, SharedNode};
 
 use crate::bursts::BurstFlow;
 use crate::control::{Control, Several};
-use crate::lane::SMALL;
+use crate::path_traffic::SMALL;
 use arrivals::Arrivals;
 use collector::Collector;
 use message::Message;

@@ -131,7 +131,7 @@ impl Flow<Nodes> for Connection<'_> {
     fn observe(&mut self) {}
 
     fn describe(&mut self, packet: &Packet, _: u64) -> Content {
-        Content::Message(self.messages.get(packet).encode(self.lane))
+        Content::Message(self.messages.get(packet).encode(self.path_id))
     }
 
     fn report_findings(&mut self, _: &mut dyn FnMut(usize, What)) {}

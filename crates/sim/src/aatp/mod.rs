@@ -43,7 +43,7 @@ pub(crate) const MIN_PACKET: u64 = wire::MIN_PACKET as u64;
 #[derive(Debug)]
 pub(crate) struct Connection<'a> {
     spec: &'a AatpFlow,
-    lane: u32,
+    path_id: u32,
     source: Source,
     sink: Sink,
     messages: InFlight<Message>,
@@ -60,12 +60,12 @@ impl<'a> Connection<'a> {
     }
 
     /// `draw` is for its controller.
-    fn with_draw(lane: u32, spec: &'a AatpFlow, draw: Draw) -> Self {
+    fn with_draw(path_id: u32, spec: &'a AatpFlow, draw: Draw) -> Self {
         Self {
             spec,
-            lane,
-            source: Source::new(lane, spec, draw),
-            sink: Sink::new(lane),
+            path_id,
+            source: Source::new(path_id, spec, draw),
+            sink: Sink::new(path_id),
             messages: InFlight::default(),
             lost: LossCounts::default(),
             state: None,

@@ -16,8 +16,8 @@ pub(super) struct Outbox<'a> {
 /// What all packets of one end of a connection have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Writer {
-    /// The lane of the flow, which is also the number of the connection.
-    pub lane: u32,
+    /// The number of the flow's path, which is also the number of the connection.
+    pub path_id: u32,
     /// [`Flags::BACKWARD`] at the far end.
     pub direction: Flags,
 }
@@ -36,7 +36,7 @@ impl Writer {
             Message::Data(_) => Flags::DATA,
             _ => Flags::default(),
         };
-        let mut packet = Packet::new(now, self.lane, size as u16, self.direction.with(what));
+        let mut packet = Packet::new(now, self.path_id, size as u16, self.direction.with(what));
         packet.set_message(out.messages.put(message));
         out.packets.push(packet);
     }

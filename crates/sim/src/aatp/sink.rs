@@ -63,7 +63,7 @@ impl Sink {
     pub fn new(flow: u32) -> Self {
         Self {
             writer: Writer {
-                lane: flow,
+                path_id: flow,
                 direction: Flags::BACKWARD,
             },
             opened: None,
@@ -165,7 +165,7 @@ impl Sink {
         let open = *self.opened.get_or_insert(open);
         let known = node.known();
         let known = known.filter(|rate| *rate > Rate::ZERO);
-        let granted = known.map(|rate| node.join(now, self.writer.lane, open.priority, rate));
+        let granted = known.map(|rate| node.join(now, self.writer.path_id, open.priority, rate));
         self.writer.send(now, Message::Accept(granted), out);
     }
 
@@ -197,7 +197,7 @@ impl Sink {
         let mean = self.receiver.trains().mean();
         let known = (measured == TRAINS && !self.closed).then(|| Granted {
             bandwidth: mean,
-            ..node.join(now, self.writer.lane, open.priority, mean)
+            ..node.join(now, self.writer.path_id, open.priority, mean)
         });
         let report = TrainReport {
             number,
@@ -246,7 +246,7 @@ impl Sink {
     ) {
         let arrival = &burst.arrival;
         let delivered = arrival.delivered_rate(packet(open));
-        let share = node.on_burst(now, self.writer.lane, delivered);
+        let share = node.on_burst(now, self.writer.path_id, delivered);
         let gaps = arrival.gaps();
         let fit = gaps_that_fit(u32::from(open.packet));
         let parts = parts(&gaps, fit, MAX_PARTS, arrival.count());
@@ -298,7 +298,7 @@ impl Sink {
     fn leave(&mut self, now: Time, node: &mut Node) {
         if !self.closed {
             self.closed = true;
-            node.leave(now, self.writer.lane);
+            node.leave(now, self.writer.path_id);
         }
     }
 }

@@ -19,7 +19,7 @@
 //! its decisions, when the time of the loss has come.
 
 use super::pipe::Pipe;
-use super::routes::{directions, lanes};
+use super::routes::{directions, flow_paths};
 use crate::end::End;
 use crate::flow::interface::EndBehavior;
 use crate::network::{LinkId, Network};
@@ -28,7 +28,7 @@ use crate::network::{LinkId, Network};
 pub(super) struct Lookahead {
     /// The links that are entered as soon as a packet is on the link before them.
     pub links: Vec<bool>,
-    /// The ends that receive a packet as soon as it is on its last link; two for each lane: near,
+    /// The ends that receive a packet as soon as it is on its last link; two for each path: near,
     /// far.
     pub ends: Vec<bool>,
 }
@@ -86,7 +86,7 @@ fn links(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
         .collect()
 }
 
-/// The ends that may receive ahead of time: near and far of each lane.
+/// The ends that may receive ahead of time: near and far of each path.
 fn ends(
     network: &Network,
     pipes: &[Pipe],
@@ -111,13 +111,13 @@ fn ends(
                 EndBehavior::Counts => true,
             }
     };
-    let both = |lane: super::routes::Lane| {
-        let route = lane.route(network);
+    let both = |path: super::routes::FlowPath| {
+        let route = path.route(network);
         let (there, back) = (&route.forward, &route.backward);
         [
-            early(lane.flow, End::Near, back, there),
-            early(lane.flow, End::Far, there, back),
+            early(path.flow, End::Near, back, there),
+            early(path.flow, End::Far, there, back),
         ]
     };
-    lanes(network).flat_map(both).collect()
+    flow_paths(network).flat_map(both).collect()
 }

@@ -10,7 +10,7 @@
 //! A packet has no room for a number. It is recognized by what does not change on the way. Packets
 //! that are equal in all of that left at the same time, and are interchangeable.
 
-use super::routes::{Lane, lanes};
+use super::routes::{FlowPath, flow_paths};
 use super::time_queue::TimeQueue;
 use crate::any_flow::AnyFlow;
 use crate::flow::interface::Flow;
@@ -50,11 +50,11 @@ pub(crate) struct Observed<'o> {
     /// Events that the clock has not reached.
     waiting: TimeQueue<Event>,
     packets: u64,
-    lanes: Vec<Lane>,
+    paths: Vec<FlowPath>,
     in_flight: HashMap<Key, Vec<(Packet, observe::Packet)>>,
 }
 
-/// What most packets differ in: lane, direction, time of departure.
+/// What most packets differ in: path, direction, time of departure.
 type Key = (u32, bool, Time);
 
 impl<'o> Observed<'o> {
@@ -64,7 +64,7 @@ impl<'o> Observed<'o> {
             observer,
             waiting: TimeQueue::default(),
             packets: 0,
-            lanes: lanes(network).collect(),
+            paths: flow_paths(network).collect(),
             in_flight: HashMap::new(),
         }
     }
@@ -80,7 +80,7 @@ impl<'o> Observed<'o> {
     }
 
     fn add_packet(&mut self, at: Time, packet: &Packet, what: What) {
-        let Lane { flow, path } = self.lanes[packet.lane as usize];
+        let FlowPath { flow, path } = self.paths[packet.path_id as usize];
         self.add(at, flow, path, what);
     }
 
@@ -148,7 +148,11 @@ impl Observe for Observed<'_> {
 }
 
 fn key(packet: &Packet) -> Key {
-    (packet.lane, packet.flags.has(Flags::BACKWARD), packet.sent)
+    (
+        packet.path_id,
+        packet.flags.has(Flags::BACKWARD),
+        packet.sent,
+    )
 }
 
 /// Whether a packet is the one that was sent. Links may mark it, and may corrupt it, which replaces

@@ -157,7 +157,7 @@ impl PolledLink {
             waiting,
         } = &mut self.kind
         {
-            let queue = link.queue_of(hash(packet.lane));
+            let queue = link.queue_of(hash(packet.path_id));
             // The packet may leave, or be dropped, at once.
             waiting[queue as usize].push_back(*packet);
             link.offer(now, queue, size, ect, fates);
@@ -258,8 +258,8 @@ impl PolledLink {
     }
 }
 
-/// A hash of a flow's lane, so that lanes do not fall into neighbouring queues: the multiplier of
+/// A hash of a flow's path, so that paths do not fall into neighbouring queues: the multiplier of
 /// Fibonacci hashing.
-fn hash(lane: u32) -> u64 {
-    u64::from(lane).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+fn hash(path_id: u32) -> u64 {
+    u64::from(path_id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

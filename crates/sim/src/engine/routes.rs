@@ -1,29 +1,30 @@
 //! Routes: the links that packets pass.
 //!
-//! A lane is one route of a flow. Lane `i` is the first route of flow `i`. The further routes of
-//! flows with several have the numbers after those, flow by flow.
+//! The engine numbers the paths of all flows, each of which is one route of a flow: path `i` is the
+//! first route of flow `i`. The other routes of flows with several have the numbers after those,
+//! flow by flow.
 
 use crate::network::{LinkId, Network, Route};
 use crate::packet::{Flags, Packet};
 
-/// The number of a lane.
+/// The number of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LaneId(u32);
+pub(super) struct PathId(u32);
 
-impl LaneId {
-    /// Of an index among all lanes.
+impl PathId {
+    /// Of an index among all paths.
     #[inline]
     pub fn new(index: usize) -> Self {
         Self(index as u32)
     }
 
-    /// The lane of a packet.
+    /// The path of a packet.
     #[inline]
     pub fn of(packet: &Packet) -> Self {
-        Self(packet.lane)
+        Self(packet.path_id)
     }
 
-    /// Its index among all lanes.
+    /// Its index among all paths.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -32,33 +33,33 @@ impl LaneId {
 
 /// One route of a flow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lane {
+pub(super) struct FlowPath {
     /// Index of the flow.
     pub flow: usize,
     /// Index of the route in the flow.
     pub path: usize,
 }
 
-/// All lanes, in order.
-pub(super) fn lanes(network: &Network) -> impl Iterator<Item = Lane> {
-    let first = (0..network.flows.len()).map(|flow| Lane { flow, path: 0 });
+/// All paths, in order.
+pub(super) fn flow_paths(network: &Network) -> impl Iterator<Item = FlowPath> {
+    let first = (0..network.flows.len()).map(|flow| FlowPath { flow, path: 0 });
     let flows = network.flows.iter().enumerate();
-    let further =
-        flows.flat_map(|(flow, spec)| (1..spec.routes.len()).map(move |path| Lane { flow, path }));
+    let further = flows
+        .flat_map(|(flow, spec)| (1..spec.routes.len()).map(move |path| FlowPath { flow, path }));
     first.chain(further)
 }
 
-impl Lane {
+impl FlowPath {
     /// Its route.
     pub fn route(self, network: &Network) -> &Route {
         &network.flows[self.flow].routes[self.path]
     }
 }
 
-/// The links of each direction of each lane: forward, then backward.
+/// The links of each direction of each path: forward, then backward.
 pub(super) fn directions(network: &Network) -> impl Iterator<Item = &Vec<LinkId>> {
-    lanes(network).flat_map(|lane| {
-        let route = lane.route(network);
+    flow_paths(network).flat_map(|path| {
+        let route = path.route(network);
         [&route.forward, &route.backward]
     })
 }
@@ -78,7 +79,7 @@ pub(super) enum Ahead {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row(usize);
 
-/// The links of all routes: a row of the same length for each direction of each lane.
+/// The links of all routes: a row of the same length for each direction of each path.
 pub(super) struct Routes {
     /// Links, or [`Self::END`], with [`Self::AHEAD`] where a packet may go on before its time.
     steps: Vec<u32>,
@@ -103,10 +104,10 @@ impl Routes {
     }
 
     /// Marks what may be computed ahead: the `links` that are entered early, and the `ends` that
-    /// receive early, two for each lane (near, far).
+    /// receive early, two for each path (near, far).
     pub fn look_ahead(&mut self, links: &[bool], ends: &[bool]) {
         for (direction, row) in self.steps.chunks_mut(self.row).enumerate() {
-            // The directions of a lane are forward, which the far end receives, and backward.
+            // The directions of a path are forward, which the far end receives, and backward.
             let end = ends[direction ^ 1];
             for step in row {
                 let ahead = match *step {
@@ -121,7 +122,7 @@ impl Routes {
     /// The row of a packet's route.
     #[inline]
     pub fn row(&self, packet: &Packet) -> Row {
-        let route = 2 * packet.lane as usize + usize::from(packet.flags.has(Flags::BACKWARD));
+        let route = 2 * packet.path_id as usize + usize::from(packet.flags.has(Flags::BACKWARD));
         Row(route * self.row)
     }
 

@@ -1,6 +1,6 @@
 //! The sources of events of a run, and their slots in the calendar.
 
-use super::routes::LaneId;
+use super::routes::PathId;
 use crate::end::End;
 use crate::network::LinkId;
 
@@ -24,16 +24,16 @@ pub(super) enum Source {
 pub(super) struct EndId(usize);
 
 impl EndId {
-    /// An end of a lane.
+    /// An end of a path.
     #[inline]
-    pub fn new(lane: LaneId, end: End) -> Self {
-        Self(2 * lane.index() + end.index())
+    pub fn new(path_id: PathId, end: End) -> Self {
+        Self(2 * path_id.index() + end.index())
     }
 
-    /// The lane.
+    /// The path.
     #[inline]
-    pub fn lane(self) -> LaneId {
-        LaneId::new(self.0 / 2)
+    pub fn path_id(self) -> PathId {
+        PathId::new(self.0 / 2)
     }
 
     /// Which of its ends.
@@ -57,7 +57,7 @@ impl EndId {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sources {
     pub links: usize,
-    pub lanes: usize,
+    pub paths: usize,
     pub polled: usize,
     pub helpers: usize,
 }
@@ -69,7 +69,7 @@ impl Sources {
     }
 
     fn first_polled(self) -> usize {
-        self.links + 2 * self.lanes
+        self.links + 2 * self.paths
     }
 
     /// The slot of a source.
@@ -110,7 +110,7 @@ mod tests {
     fn each_slot_has_one_source() {
         let sources = Sources {
             links: 3,
-            lanes: 2,
+            paths: 2,
             polled: 1,
             helpers: 2,
         };
@@ -118,8 +118,8 @@ mod tests {
         for slot in 0..sources.count() {
             assert_eq!(sources.slot(sources.source(slot)), slot);
         }
-        let far = EndId::new(LaneId::new(1), End::Far);
-        assert_eq!((far.lane(), far.end()), (LaneId::new(1), End::Far));
+        let far = EndId::new(PathId::new(1), End::Far);
+        assert_eq!((far.path_id(), far.end()), (PathId::new(1), End::Far));
         assert_eq!(sources.source(6), Source::End(far));
     }
 }

@@ -7,7 +7,7 @@ use super::lookahead::Lookahead;
 use super::observation::{Observe, Observed, Unobserved};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
-use super::routes::{Ahead, Lane, LaneId, Routes, Row, lanes};
+use super::routes::{Ahead, FlowPath, PathId, Routes, Row, flow_paths};
 use super::sources::{EndId, Source, Sources};
 use super::time_queue::TimeQueue;
 use crate::any_flow::{AnyFlow, Shared};
@@ -34,11 +34,11 @@ pub(crate) struct World<'a, O> {
     pub(super) shared: Shared,
     /// Losses that were computed ahead and whose time has not come.
     pending_losses: TimeQueue<(Packet, DropCause)>,
-    /// The lanes after the first ones of the flows.
-    more_lanes: Vec<Lane>,
+    /// The paths after the first ones of the flows.
+    more_paths: Vec<FlowPath>,
     sources: Sources,
     routes: Routes,
-    /// The time that the calendar holds for each end, two for each lane. It may be earlier than the
+    /// The time that the calendar holds for each end, two for each path. It may be earlier than the
     /// timer of the end, never later.
     scheduled: Vec<Time>,
     /// The packets that the flows being called send. Calls nest: each call has its packets after
@@ -56,8 +56,8 @@ pub(crate) struct World<'a, O> {
 /// A flow, and what the engine knows of it.
 pub(super) struct Entry<'a> {
     pub(super) flow: AnyFlow<'a>,
-    /// Its lanes after the first one.
-    more_lanes: Range<usize>,
+    /// Its paths after the first one.
+    more_paths: Range<usize>,
     start: Time,
     /// When it is still to stop.
     stop: Option<Time>,
@@ -74,7 +74,7 @@ pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
     // There are at most as many polled links as links.
     let sources = Sources {
         links,
-        lanes: routes,
+        paths: routes,
         polled: links,
         helpers: links,
     };
@@ -102,8 +102,8 @@ impl<'a, 'o> World<'a, Observed<'o>> {
 impl<'a, O: Observe> World<'a, O> {
     fn with(network: &'a Network, observation: O) -> Self {
         let links = network.links.len();
-        let more_lanes: Vec<Lane> = lanes(network).skip(network.flows.len()).collect();
-        let lanes = network.flows.len() + more_lanes.len();
+        let more_paths: Vec<FlowPath> = flow_paths(network).skip(network.flows.len()).collect();
+        let paths = network.flows.len() + more_paths.len();
         let polled_sides = PolledLink::of_links(network);
         let pipe = |(i, link)| {
             let seed = Stream::Link.seed(network.seed, i);
@@ -113,7 +113,7 @@ impl<'a, O: Observe> World<'a, O> {
         let helpers = Agent::all(network);
         let sources = Sources {
             links,
-            lanes,
+            paths,
             polled: polled.len(),
             helpers: helpers.len(),
         };
@@ -128,10 +128,10 @@ impl<'a, O: Observe> World<'a, O> {
             flows: Vec::with_capacity(network.flows.len()),
             shared: Shared::new(network),
             pending_losses: TimeQueue::default(),
-            more_lanes,
+            more_paths,
             sources,
             routes: Routes::new(network),
-            scheduled: vec![Time::MAX; 2 * lanes],
+            scheduled: vec![Time::MAX; 2 * paths],
             out: Vec::new(),
             departed: Vec::new(),
             unfinished: 0,
@@ -162,19 +162,19 @@ impl<'a, O: Observe> World<'a, O> {
     }
 
     fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
-        let more = self.more_lanes.partition_point(|lane| lane.flow < index);
+        let more = self.more_paths.partition_point(|path| path.flow < index);
         let first = self.network.flows.len() + more;
-        let more_lanes = first..first + spec.routes.len() - 1;
-        let lanes: Vec<u32> = [index]
+        let more_paths = first..first + spec.routes.len() - 1;
+        let path_ids: Vec<u32> = [index]
             .into_iter()
-            .chain(more_lanes.clone())
-            .map(|lane| lane as u32)
+            .chain(more_paths.clone())
+            .map(|path_id| path_id as u32)
             .collect();
-        let flow = AnyFlow::new(self.network, index, &lanes);
+        let flow = AnyFlow::new(self.network, index, &path_ids);
         self.unfinished += usize::from(flow.can_complete());
         self.flows.push(Entry {
             flow,
-            more_lanes,
+            more_paths,
             start: spec.start,
             stop: spec.stop,
             started: false,
@@ -182,7 +182,7 @@ impl<'a, O: Observe> World<'a, O> {
             samples: Vec::new(),
             sampled: Bytes::ZERO,
         });
-        self.schedule(EndId::new(LaneId::new(index), End::Near), Some(spec.start));
+        self.schedule(EndId::new(PathId::new(index), End::Near), Some(spec.start));
     }
 
     /// Sets the next event of a source.
@@ -304,8 +304,8 @@ impl<'a, O: Observe> World<'a, O> {
 
     /// Whether a packet belongs to a flow whose acknowledgments a helper understands.
     fn single_path(&self, packet: &Packet) -> bool {
-        let lane = self.lane(LaneId::of(packet));
-        !self.network.flows[lane.flow].is_multipath()
+        let path = self.flow_path(PathId::of(packet));
+        !self.network.flows[path.flow].is_multipath()
     }
 
     /// A helper sees a packet that enters its link.
@@ -442,7 +442,7 @@ impl<'a, O: Observe> World<'a, O> {
 
     /// The loss counts of the flow of a packet, or of its path.
     fn losses(&mut self, packet: &Packet) -> &mut LossCounts {
-        let Lane { flow, path } = self.lane(LaneId::of(packet));
+        let FlowPath { flow, path } = self.flow_path(PathId::of(packet));
         self.flows[flow].flow.losses(path)
     }
 
@@ -464,20 +464,20 @@ impl<'a, O: Observe> World<'a, O> {
     }
 
     fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
-        let Lane { flow, path } = self.lane(LaneId::of(packet));
+        let FlowPath { flow, path } = self.flow_path(PathId::of(packet));
         let flow = &mut self.flows[flow].flow;
         flow.note_loss(path, packet, cause);
     }
 
-    /// The flow of a lane, and the path.
+    /// The path of this number.
     #[inline]
-    fn lane(&self, lane: LaneId) -> Lane {
-        match lane.index().checked_sub(self.flows.len()) {
-            None => Lane {
-                flow: lane.index(),
+    fn flow_path(&self, path_id: PathId) -> FlowPath {
+        match path_id.index().checked_sub(self.flows.len()) {
+            None => FlowPath {
+                flow: path_id.index(),
                 path: 0,
             },
-            Some(more) => self.more_lanes[more],
+            Some(more) => self.more_paths[more],
         }
     }
 
@@ -489,7 +489,7 @@ impl<'a, O: Observe> World<'a, O> {
             return;
         }
         self.observation.arrived(at, packet);
-        let Lane { flow: index, path } = self.lane(LaneId::of(packet));
+        let FlowPath { flow: index, path } = self.flow_path(PathId::of(packet));
         let end = packet.receiver();
         let sent = self.out.len();
         let entry = &mut self.flows[index];
@@ -501,8 +501,8 @@ impl<'a, O: Observe> World<'a, O> {
         let arrival = entry
             .flow
             .on_arrival(&mut context, PathEnd { path, end }, packet);
-        let several = !entry.more_lanes.is_empty();
-        let timer = EndId::new(LaneId::of(packet), end);
+        let several = !entry.more_paths.is_empty();
+        let timer = EndId::new(PathId::of(packet), end);
         if arrival.due < self.scheduled[timer.index()] {
             self.schedule(timer, Some(arrival.due));
         }
@@ -522,7 +522,7 @@ impl<'a, O: Observe> World<'a, O> {
         self.losses(packet).corrupted += u64::from(packet.flags.has(Flags::DATA));
         // No queue corrupts packets.
         self.on_loss(at, packet, DropCause::Random);
-        let Lane { flow: index, path } = self.lane(LaneId::of(packet));
+        let FlowPath { flow: index, path } = self.flow_path(PathId::of(packet));
         let end = packet.receiver();
         let sent = self.out.len();
         let mut context = Context {
@@ -532,7 +532,7 @@ impl<'a, O: Observe> World<'a, O> {
         };
         let flow = &mut self.flows[index].flow;
         let due = flow.on_corrupted(&mut context, PathEnd { path, end }, packet);
-        self.reschedule(EndId::new(LaneId::of(packet), end), due);
+        self.reschedule(EndId::new(PathId::of(packet), end), due);
         self.send(at, index, sent);
     }
 
@@ -612,23 +612,23 @@ impl<'a, O: Observe> World<'a, O> {
     /// A call at one path of a flow may have set timers at the near ends of all its paths.
     #[inline(never)]
     fn reschedule_paths(&mut self, index: usize, at: Time) {
-        let lanes = std::iter::once(index).chain(self.flows[index].more_lanes.clone());
-        for (path, lane) in lanes.enumerate() {
+        let path_ids = std::iter::once(index).chain(self.flows[index].more_paths.clone());
+        for (path, path_id) in path_ids.enumerate() {
             let place = PathEnd {
                 path,
                 end: End::Near,
             };
             let due = self.flows[index].flow.deadline(at, place);
-            self.reschedule(EndId::new(LaneId::new(lane), End::Near), due);
+            self.reschedule(EndId::new(PathId::new(path_id), End::Near), due);
         }
     }
 
     fn on_timer(&mut self, timer: EndId) {
-        let Lane { flow: index, path } = self.lane(timer.lane());
+        let FlowPath { flow: index, path } = self.flow_path(timer.path_id());
         let end = timer.end();
         let now = self.now;
         let entry = &mut self.flows[index];
-        // A flow starts and stops on the timer of the near end of its first lane.
+        // A flow starts and stops on the timer of the near end of its first path.
         let first = path == 0 && end == End::Near;
         let starts = first && !entry.started && entry.start <= now;
         let stops = first && entry.stop.is_some_and(|stop| stop <= now);
@@ -653,7 +653,7 @@ impl<'a, O: Observe> World<'a, O> {
                 Some(entry.stop.map_or(due, |stop| due.min(stop)))
             });
         }
-        let several = !entry.more_lanes.is_empty();
+        let several = !entry.more_paths.is_empty();
         self.schedule(timer, due);
         if several {
             self.reschedule_paths(index, now);

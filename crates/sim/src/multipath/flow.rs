@@ -152,7 +152,10 @@ impl<S> Flow<S> for Connection<'_> {
     }
 
     fn describe(&mut self, packet: &Packet, id: u64) -> Content {
-        let path = self.paths.iter_mut().find(|path| path.lane == packet.lane);
+        let path = self
+            .paths
+            .iter_mut()
+            .find(|path| path.path_id == packet.path_id);
         let trace = path.and_then(|path| path.trace.as_mut());
         Content::Segment(
             trace

@@ -62,21 +62,21 @@ pub(crate) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// The connection of flow `index`, whose paths have these lanes.
-    pub fn new(network: &Network, index: usize, lanes: &[u32], spec: &'a TcpFlow) -> Self {
-        let path = |(own, lane): (usize, &u32)| {
-            let draw = Draw::of(network.seed, *lane as usize);
+    /// The connection of flow `index`, whose paths have these numbers.
+    pub fn new(network: &Network, index: usize, path_ids: &[u32], spec: &'a TcpFlow) -> Self {
+        let path = |(own, path_id): (usize, &u32)| {
+            let draw = Draw::of(network.seed, *path_id as usize);
             let ends = [
-                Endpoint::near(*lane, spec, draw).multipath(own, lanes.len()),
-                Endpoint::far(*lane, spec, draw).multipath(own, lanes.len()),
+                Endpoint::near(*path_id, spec, draw).multipath(own, path_ids.len()),
+                Endpoint::far(*path_id, spec, draw).multipath(own, path_ids.len()),
             ];
-            Path::new(*lane, ends)
+            Path::new(*path_id, ends)
         };
         Self {
             spec,
-            paths: lanes.iter().enumerate().map(path).collect(),
+            paths: path_ids.iter().enumerate().map(path).collect(),
             data: Data::new(spec, Stream::Messages.seed(network.seed, index)),
-            order: (0..lanes.len()).collect(),
+            order: (0..path_ids.len()).collect(),
             scheduler: Scheduler::default(),
             shared: SharedBottleneck::default(),
         }

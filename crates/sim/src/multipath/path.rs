@@ -10,8 +10,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// One path of a connection.
 #[derive(Debug)]
 pub(super) struct Path {
-    /// Its lane in the engine.
-    pub lane: u32,
+    /// Its number in the engine.
+    pub path_id: u32,
     /// Near, far.
     pub ends: [Endpoint; 2],
     /// Data in flight when the timer fired, for other paths to carry: segment of the subflow, and
@@ -42,10 +42,10 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The path of a lane, with these ends, near and far.
-    pub fn new(lane: u32, ends: [Endpoint; 2]) -> Self {
+    /// The path with this number and these ends, near and far.
+    pub fn new(path_id: u32, ends: [Endpoint; 2]) -> Self {
         Self {
-            lane,
+            path_id,
             ends,
             to_others: VecDeque::new(),
             brought: 0,

@@ -36,7 +36,7 @@ enum Handshake {
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
     handshake: Handshake,
-    lane: u32,
+    path_id: u32,
     header: u32,
     /// The direction of all its packets.
     direction: Flags,
@@ -54,17 +54,17 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The end that opens the connection and sends.
-    pub fn near(lane: u32, tcp: &TcpFlow, draw: Draw) -> Self {
-        Self::new(lane, Flags::default(), tcp, draw, true, tcp.two_way)
+    pub fn near(path_id: u32, tcp: &TcpFlow, draw: Draw) -> Self {
+        Self::new(path_id, Flags::default(), tcp, draw, true, tcp.two_way)
     }
 
     /// The end that answers and receives.
-    pub fn far(lane: u32, tcp: &TcpFlow, draw: Draw) -> Self {
-        Self::new(lane, Flags::BACKWARD, tcp, draw.far(), tcp.two_way, true)
+    pub fn far(path_id: u32, tcp: &TcpFlow, draw: Draw) -> Self {
+        Self::new(path_id, Flags::BACKWARD, tcp, draw.far(), tcp.two_way, true)
     }
 
     fn new(
-        lane: u32,
+        path_id: u32,
         direction: Flags,
         tcp: &TcpFlow,
         draw: Draw,
@@ -80,7 +80,7 @@ impl Endpoint {
             .filter(|_| direction.has(Flags::BACKWARD))
             .map(|spec| Box::new(Forger::new(spec, draw.seed)));
         Self {
-            lane,
+            path_id,
             direction,
             handshake: Handshake::Closed,
             sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, nack, draw)),
@@ -419,7 +419,7 @@ impl Endpoint {
 
     #[inline]
     fn packet(&self, now: Time, what: Flags, seg: u32, size: u32) -> Packet {
-        let mut packet = Packet::new(now, self.lane, size as u16, self.direction.with(what));
+        let mut packet = Packet::new(now, self.path_id, size as u16, self.direction.with(what));
         packet.seg = seg;
         packet
     }

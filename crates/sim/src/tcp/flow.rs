@@ -29,12 +29,12 @@ impl<'a> Connection<'a> {
     /// The connection of flow `index`.
     pub fn new(network: &Network, index: usize, spec: &'a TcpFlow) -> Self {
         let draw = Draw::of(network.seed, index);
-        let lane = index as u32;
+        let path_id = index as u32;
         Self {
             spec,
             ends: [
-                Endpoint::near(lane, spec, draw),
-                Endpoint::far(lane, spec, draw),
+                Endpoint::near(path_id, spec, draw),
+                Endpoint::far(path_id, spec, draw),
             ],
             lost: LossCounts::default(),
             ends_by_itself: spec.size.is_some(),

@@ -12,7 +12,7 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// A source of datagrams, and the count of those that arrive.
 #[derive(Debug)]
 pub(crate) struct Source {
-    lane: u32,
+    path_id: u32,
     spec: UdpFlow,
     interval: Duration,
     /// When the next datagram leaves; [`Time::MAX`] before the start.
@@ -32,10 +32,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The source of a flow with this lane. `seed` is for the lengths of its bursts.
-    pub fn new(lane: u32, spec: UdpFlow, seed: u64) -> Self {
+    /// The source of the flow whose path has this number. `seed` is for the lengths of its bursts.
+    pub fn new(path_id: u32, spec: UdpFlow, seed: u64) -> Self {
         Self {
-            lane,
+            path_id,
             spec,
             interval: spec.rate.time_for(spec.packet).max(Duration::from_nanos(1)),
             next: Time::MAX,
@@ -78,7 +78,12 @@ impl Source {
         if self.stopped || self.next > now {
             return;
         }
-        let mut packet = Packet::new(now, self.lane, self.spec.packet.get() as u16, Flags::DATA);
+        let mut packet = Packet::new(
+            now,
+            self.path_id,
+            self.spec.packet.get() as u16,
+            Flags::DATA,
+        );
         packet.seg = self.sent;
         out.push(packet);
         self.sent += 1;

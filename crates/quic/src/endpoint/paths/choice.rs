@@ -125,7 +125,7 @@ impl Paths {
             if made.is_some() {
                 return made;
             }
-            if self.open[index].control.lock().lane.wanted {
+            if self.open[index].control.lock().traffic.wanted {
                 full.push(views[index]);
             }
         }
@@ -158,10 +158,10 @@ impl Paths {
 
     fn close_all_but(&mut self, chosen: Option<usize>) {
         for (index, path) in self.open.iter().enumerate() {
-            let lane = &mut path.control.lock().lane;
-            lane.closed = path.established && chosen.is_some_and(|chosen| chosen != index);
+            let traffic = &mut path.control.lock().traffic;
+            traffic.closed = path.established && chosen.is_some_and(|chosen| chosen != index);
             if chosen == Some(index) {
-                lane.wanted = false;
+                traffic.wanted = false;
             }
         }
     }
@@ -170,7 +170,7 @@ impl Paths {
     fn departed(&self, transmit: &Transmit) -> usize {
         let mut departed = None;
         for path in &self.open {
-            if std::mem::take(&mut path.control.lock().lane.left) {
+            if std::mem::take(&mut path.control.lock().traffic.left) {
                 departed = Some(path.link);
             }
         }
@@ -184,14 +184,14 @@ impl Paths {
     }
 
     fn sent(&self) -> u64 {
-        let lane = |path: &super::Path| {
+        let traffic = |path: &super::Path| {
             let control = path.control.lock();
             control
-                .lane
+                .traffic
                 .data_sent
-                .saturating_sub(control.lane.data_lost)
+                .saturating_sub(control.traffic.data_lost)
         };
-        self.backlog.ended + self.open.iter().map(lane).sum::<u64>()
+        self.backlog.ended + self.open.iter().map(traffic).sum::<u64>()
     }
 
     fn waiting(&self) -> Bytes {

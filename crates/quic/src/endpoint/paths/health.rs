@@ -6,7 +6,8 @@
 //! and it is probed. It carries data again when a packet is acknowledged that left over it after its
 //! last word, such as a probe: a fade costs its length. Acknowledgments of earlier packets prove
 //! nothing. If the path that dies is the one on which the peer sends all acknowledgments, those of
-//! the last round trip come late, over another path ([`Lane::on_news`](crate::lane::Lane::on_news)).
+//! the last round trip come late, over another path
+//! ([`PathTraffic::on_news`](crate::path_traffic::PathTraffic::on_news)).
 //!
 //! noq sends what is in flight on a path again when a later packet of the same path is
 //! acknowledged, or when the path is closed and forgotten. So a path is **given up**, which closes
@@ -74,7 +75,7 @@ impl Path {
 
     /// The probe timeout, without the back-off.
     fn probe_timeout(&self) -> Duration {
-        let known = self.control.lock().lane.probe_timeout;
+        let known = self.control.lock().traffic.probe_timeout;
         if known.is_zero() {
             UNKNOWN
         } else {
@@ -84,7 +85,7 @@ impl Path {
 
     /// When the path counts as silent.
     fn silent_at(&self) -> Option<Instant> {
-        let unanswered = self.control.lock().lane.unanswered?;
+        let unanswered = self.control.lock().traffic.unanswered?;
         Some(unanswered + self.probe_timeout().max(AT_LEAST))
     }
 
@@ -92,7 +93,7 @@ impl Path {
     /// flight. That it is not silent yet says nothing: if the path that carries all acknowledgments
     /// dies, all fall silent at the same time.
     fn lives(&self, now: Instant) -> bool {
-        let idle = self.control.lock().lane.unanswered.is_none();
+        let idle = self.control.lock().traffic.unanswered.is_none();
         self.is_usable() && (idle || self.has_just_spoken(now))
     }
 
@@ -104,20 +105,20 @@ impl Path {
 
     /// When a packet last arrived over it, or one of it was last acknowledged.
     fn last_spoken(&self) -> Option<Instant> {
-        self.control.lock().lane.heard.max(self.arrived)
+        self.control.lock().traffic.heard.max(self.arrived)
     }
 
     /// A packet that left after `last` was acknowledged. Acknowledgments of earlier ones may only
     /// be late: they came over another path.
     fn is_back(&self, last: Instant) -> bool {
-        let sent = self.control.lock().lane.newest_acked;
+        let sent = self.control.lock().traffic.newest_acked;
         sent.is_some_and(|at| at > last)
     }
 
     /// When a packet of it was last acknowledged; otherwise when the first one left.
     fn last_word(&self) -> Option<Instant> {
-        let lane = &self.control.lock().lane;
-        lane.heard.max(lane.unanswered)
+        let traffic = &self.control.lock().traffic;
+        traffic.heard.max(traffic.unanswered)
     }
 }
 
@@ -125,7 +126,7 @@ impl Former {
     /// How long noq keeps it after the peer has confirmed its end, at most. noq takes three probe
     /// timeouts by all RTT samples, late ones included.
     fn drain_time(&self) -> Duration {
-        let view = self.control.lock().lane.view;
+        let view = self.control.lock().traffic.view;
         let timeout = Duration::from(view.srtt + view.rttvar * 4) + AT_LEAST;
         match view.srtt.is_zero() {
             true => AHEAD,
@@ -203,8 +204,8 @@ impl Paths {
             }
             Health::Silent { last, .. } if path.is_back(last) => {
                 path.health = Health::Good;
-                let lane = &mut path.control.lock().lane;
-                lane.unanswered = lane.unanswered.map(|_| now);
+                let traffic = &mut path.control.lock().traffic;
+                traffic.unanswered = traffic.unanswered.map(|_| now);
                 self.voice.on_change();
             }
             Health::Silent { next, .. } if next <= now => path.probe(now, proto),
@@ -216,7 +217,7 @@ impl Paths {
     /// an answer proves that they live.
     fn ping_idle_paths(&self, proto: &mut Connection) {
         for path in self.open.iter().filter(|path| path.is_usable()) {
-            if path.control.lock().lane.unanswered.is_none() {
+            if path.control.lock().traffic.unanswered.is_none() {
                 proto.ping_path(path.id).ok();
             }
         }
@@ -237,7 +238,7 @@ impl Paths {
         // acknowledgments of this one.
         let is_proven = |other: &Path| match path.health {
             Health::Silent { since, .. } => {
-                let since = path.control.lock().lane.unanswered.unwrap_or(since);
+                let since = path.control.lock().traffic.unanswered.unwrap_or(since);
                 other.last_spoken() > Some(since)
             }
             Health::Good => other.lives(now),
@@ -246,7 +247,7 @@ impl Paths {
         if !path.established || !others.any(|other| other.is_usable() && is_proven(other)) {
             return false;
         }
-        let has_data = by_data && path.control.lock().lane.data_in_flight > 0;
+        let has_data = by_data && path.control.lock().traffic.data_in_flight > 0;
         match path.health {
             Health::Silent { since, .. } => {
                 let is_late = now >= since + FADE;
@@ -261,7 +262,7 @@ impl Paths {
     /// little to count as data. While something arrives over the path, its acknowledgments are
     /// only late: those of a sender leave over whichever path sends first.
     fn awaits_answer(&self, now: Instant, path: &Path) -> bool {
-        let unanswered = path.control.lock().lane.unanswered;
+        let unanswered = path.control.lock().traffic.unanswered;
         let arrives = unanswered.is_some_and(|since| path.arrived.is_some_and(|at| at > since));
         self.has_written(now, FADE) && !arrives
     }
@@ -270,15 +271,15 @@ impl Paths {
     /// before its acknowledgment comes back.
     fn can_overtake(&self, now: Instant, path: &Path) -> bool {
         let (in_flight, last_sent) = {
-            let lane = &path.control.lock().lane;
-            (lane.in_flight, lane.last_sent)
+            let traffic = &path.control.lock().traffic;
+            (traffic.in_flight, traffic.last_sent)
         };
         let Some(last_sent) = last_sent.filter(|_| in_flight > 0) else {
             return false;
         };
         let kept = (last_sent + path.srtt()).saturating_duration_since(now);
         let mut idle = self.open.iter().filter(|other| {
-            let is_idle = other.control.lock().lane.unanswered.is_none();
+            let is_idle = other.control.lock().traffic.unanswered.is_none();
             other.id != path.id && other.is_usable() && is_idle
         });
         let (in_flight, kept) = (Bytes::new(in_flight), kept.into());

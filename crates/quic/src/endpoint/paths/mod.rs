@@ -16,8 +16,8 @@
 //! by itself.
 //!
 //! **What is decided here**, with noq's own means: the path of each packet by closing the windows
-//! of the others ([`lane`](crate::lane)), that of acknowledgments by the status, and when the data
-//! of a dead path is sent again by closing it.
+//! of the others ([`path_traffic`](crate::path_traffic)), that of acknowledgments by the status, and
+//! when the data of a dead path is sent again by closing it.
 
 mod choice;
 mod health;
@@ -160,7 +160,7 @@ impl Path {
     }
 
     fn view(&self) -> PathView {
-        self.control.lock().lane.view
+        self.control.lock().traffic.view
     }
 
     /// Data may leave over it.
@@ -306,9 +306,9 @@ impl Paths {
         let mut report = path.report(proto.path_stats(id));
         report.condition = PathCondition::Closed;
         {
-            let lane = &mut path.control.lock().lane;
-            lane.closed = false;
-            self.backlog.on_end(lane.brought());
+            let traffic = &mut path.control.lock().traffic;
+            traffic.closed = false;
+            self.backlog.on_end(traffic.brought());
         }
         if self.former.len() == MAX_FORMER {
             self.former.remove(0);
@@ -354,7 +354,7 @@ impl Paths {
     /// Finds out which paths share a bottleneck.
     fn compare_queues(&mut self, now: Instant) {
         for path in &self.open {
-            let sample = path.control.lock().lane.take_sample(self.origin);
+            let sample = path.control.lock().traffic.take_sample(self.origin);
             if let Some(sample) = sample {
                 self.shared.on_sample(path.number, &sample);
             }

@@ -121,7 +121,7 @@ impl Source {
         let controller = built.expect("an AATP flow has an algorithm that is fed bursts");
         Self {
             writer: Writer {
-                lane: flow,
+                path_id: flow,
                 direction: Flags::default(),
             },
             counters: SenderCounters::new(controller.classifies_losses()),

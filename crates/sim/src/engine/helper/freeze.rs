@@ -59,7 +59,7 @@ impl Freeze {
     }
 
     pub fn on_acknowledgment(&mut self, packet: &mut Packet) {
-        self.last.insert(packet.lane, *packet);
+        self.last.insert(packet.path_id, *packet);
         if self.frozen {
             packet.set_frozen();
         }
@@ -106,9 +106,9 @@ mod tests {
             to: at(1500),
         };
         let mut freeze = Freeze::new(&[outage], Duration::from_millis(200));
-        for lane in [0, 1] {
-            let mut packet = Packet::new(at(10), lane, 52, Flags::BACKWARD);
-            packet.ack = 7 + lane;
+        for path_id in [0, 1] {
+            let mut packet = Packet::new(at(10), path_id, 52, Flags::BACKWARD);
+            packet.ack = 7 + path_id;
             freeze.on_acknowledgment(&mut packet);
             assert!(!packet.is_frozen());
         }

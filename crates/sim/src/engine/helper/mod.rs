@@ -73,12 +73,12 @@ impl Agent {
         match (self.kind, side) {
             (Helper::Snoop, Side::Forward) if packet.flags.has(Flags::DATA) => {
                 self.snoop
-                    .entry(packet.lane)
+                    .entry(packet.path_id)
                     .or_default()
                     .on_data(now, packet);
             }
             (Helper::LossNotification, Side::Reverse) if is_acknowledgment(packet) => {
-                if let Some(notes) = self.notes.get_mut(&packet.lane) {
+                if let Some(notes) = self.notes.get_mut(&packet.path_id) {
                     notes.on_acknowledgment(packet);
                 }
             }
@@ -96,7 +96,7 @@ impl Agent {
     ) -> (Passage, Option<Packet>) {
         match (self.kind, side) {
             (Helper::Snoop, Side::Reverse) if is_acknowledgment(packet) => {
-                match self.snoop.get_mut(&packet.lane) {
+                match self.snoop.get_mut(&packet.path_id) {
                     Some(snoop) => snoop.on_acknowledgment(now, packet.ack),
                     None => (Passage::Passes, None),
                 }
@@ -109,7 +109,7 @@ impl Agent {
                 if packet.flags.has(Flags::DATA) && !packet.flags.has(Flags::CORRUPTED) =>
             {
                 self.notes
-                    .entry(packet.lane)
+                    .entry(packet.path_id)
                     .or_default()
                     .on_data(packet.seg);
                 (Passage::Passes, None)
@@ -132,7 +132,7 @@ impl Agent {
             .values_mut()
             .filter_map(|snoop| snoop.on_timer(now))
             .collect();
-        again.sort_by_key(|packet| packet.lane);
+        again.sort_by_key(|packet| packet.path_id);
         again.extend(self.freeze.on_timer(now));
         again
     }

@@ -71,7 +71,7 @@ fn packet(now: Time, age: u64, ack: u32) -> Packet {
         at: now,
         sent: now,
         echo: now - Duration::from_millis(age),
-        lane: 0,
+        path_id: 0,
         seg: 0,
         ack,
         size: 52,

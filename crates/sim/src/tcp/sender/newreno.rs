@@ -226,7 +226,7 @@ mod tests {
             at: now,
             sent: now,
             echo: now - Duration::from_millis(100),
-            lane: 0,
+            path_id: 0,
             seg: 0,
             ack,
             size: 52,

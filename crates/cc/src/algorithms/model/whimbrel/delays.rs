@@ -2,7 +2,7 @@
 //!
 //! * **Base RTT** T: the minimum of this drain period and of the two before it (`drain.rs`). A path
 //!   that became a little longer is therefore believed after three drains, and one drain that other
-//!   flows spoil changes nothing.
+//!   flows disturb changes nothing.
 //! * **Standing RTT**: the minimum of about the last round trip, as Copa's, but over one round trip
 //!   instead of half of one, and over 50 ms at most (`mod.rs` says why). A queue that lasts for
 //!   less is not standing: bursts, aggregated acknowledgments, and the pulses with which BBR

@@ -7,12 +7,12 @@ use super::clock::Stroke;
 use super::compete::{FIRST_TRIAL, REST, Sign, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, FIRST_KEPT, KEPT, LATELY, MIN_ROUNDS};
-use super::kin;
+use super::queue_owner;
 use super::share;
 use super::{Mode, Whimbrel};
 
 /// Drains in a row whose queue others keep, from which on it competes.
-const SPOILED: u32 = 2;
+const FAILED_DRAINS: u32 = 2;
 
 /// The part of a queue that is left after a drain if others keep it.
 const STAYS: f64 = 0.5;
@@ -125,11 +125,11 @@ impl Whimbrel {
         let (noise, alone) = (self.allowance(), self.alone());
         let (before, left) = (standing - base, min - base);
         self.emptied = left <= self.foreign();
-        self.free = kin::is_gone(left, self.wanted(self.own_rate()));
-        self.kin = self.free && before - noise >= kin::SEVERAL * alone;
-        let kept = kin::is_kept(before, left, kin::SEVERAL * alone + noise, STAYS);
-        self.spoiled = if kept { self.spoiled + 1 } else { 0 };
-        if self.spoiled >= SPOILED && self.config.elasticity {
+        self.free = queue_owner::is_gone(left, self.wanted(self.own_rate()));
+        self.was_own = self.free && before - noise >= queue_owner::SEVERAL * alone;
+        let kept = queue_owner::is_kept(before, left, queue_owner::SEVERAL * alone + noise, STAYS);
+        self.failed_drains = if kept { self.failed_drains + 1 } else { 0 };
+        if self.failed_drains >= FAILED_DRAINS && self.config.elasticity {
             self.begin_competing(Sign::Queue, now);
             return;
         }
@@ -147,7 +147,7 @@ impl Whimbrel {
         let Some(fair) = self.share.take() else {
             return;
         };
-        if !kin::is_gone(left, self.wanted(self.own_rate())) {
+        if !queue_owner::is_gone(left, self.wanted(self.own_rate())) {
             return;
         }
         self.window *= share::kept(fair);
@@ -168,15 +168,15 @@ impl Whimbrel {
         let (window, standing) = trial.before();
         let (base, min) = (self.delays.base(), trial.min());
         self.window = window;
-        let own = kin::SEVERAL * self.alone() + self.allowance();
-        if kin::is_kept(standing - base, min - base, own, REST) {
+        let own = queue_owner::SEVERAL * self.alone() + self.allowance();
+        if queue_owner::is_kept(standing - base, min - base, own, REST) {
             compete.resume(now, window, standing);
             self.mode = Mode::Compete(compete);
             return;
         }
         self.end_period(now, min);
         // All who made this queue have yielded at the same time.
-        self.kin = true;
+        self.was_own = true;
         let held = window * self.delays.base() / standing;
         self.window = held.max(self.min_window());
         self.enter(Mode::cruise());

@@ -17,7 +17,7 @@
 //! | `clock.rs` | when do all of this algorithm's flows drain, wherever they are |
 //! | `rhythm.rs` | the same without a common clock |
 //! | `share.rs` | who gives way then |
-//! | `kin.rs` | whose queue was it, then |
+//! | `queue_owner.rs` | whose queue was it, then |
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
 //! | `overflows.rs` | do losses come where the queue is long |
@@ -65,12 +65,12 @@ mod elasticity;
 mod excursions;
 mod forward;
 mod fullness;
-mod kin;
 mod limits;
 mod losses;
 mod modes;
 mod overflows;
 mod path;
+mod queue_owner;
 mod rhythm;
 mod share;
 mod startup;
@@ -120,7 +120,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/clock.rs",
         "algorithms/model/whimbrel/rhythm.rs",
         "algorithms/model/whimbrel/share.rs",
-        "algorithms/model/whimbrel/kin.rs",
+        "algorithms/model/whimbrel/queue_owner.rs",
         "algorithms/model/whimbrel/fullness.rs",
         "algorithms/model/whimbrel/losses.rs",
         "algorithms/model/whimbrel/overflows.rs",
@@ -254,13 +254,13 @@ struct Whimbrel {
     /// another path.
     settled: f64,
     /// The last drain has found a queue of this algorithm's flows.
-    kin: bool,
+    was_own: bool,
     /// It has left no longer queue than such flows make.
     emptied: bool,
     /// A trial has begun on this connection.
     tried: bool,
     /// Drains in a row after which the queue was still long.
-    spoiled: u32,
+    failed_drains: u32,
     /// Changes of the path.
     changes: u64,
     /// A drain has begun on this path.
@@ -328,10 +328,10 @@ impl Whimbrel {
             fullness: Fullness::new(),
             reference: 0.0,
             settled: 0.0,
-            kin: false,
+            was_own: false,
             emptied: false,
             tried: false,
-            spoiled: 0,
+            failed_drains: 0,
             changes: 0,
             drained: false,
             free: false,

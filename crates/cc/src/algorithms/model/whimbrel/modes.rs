@@ -16,8 +16,8 @@ use super::compete::{Compete, Sign};
 use super::cruise::Cruise;
 use super::drain::Excursion;
 use super::fullness::Stage;
-use super::kin;
 use super::losses::Round;
+use super::queue_owner;
 use super::startup::{Queue, Startup};
 use super::{Mode, SURE, Whimbrel};
 use crate::interface::{Ack, Signal};
@@ -60,8 +60,8 @@ impl Whimbrel {
     /// The longest queue that flows of this algorithm make, s.
     pub(super) fn foreign(&self) -> f64 {
         let longest = self.own_queue().max(2.0 * self.allowance());
-        if self.kin {
-            kin::MORE * longest
+        if self.was_own {
+            queue_owner::MORE * longest
         } else {
             longest
         }
@@ -185,7 +185,7 @@ impl Whimbrel {
         self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
         self.overflows.forget();
-        self.kin = false;
+        self.was_own = false;
         self.emptied = false;
         self.free = false;
         self.fullness.on_new_path();
@@ -360,7 +360,7 @@ impl Whimbrel {
     }
 
     pub(super) fn begin_competing(&mut self, sign: Sign, now: f64) {
-        self.spoiled = 0;
+        self.failed_drains = 0;
         let compete = Compete::begin(sign, now, self.window, self.delays.standing());
         self.enter(Mode::Compete(Box::new(compete)));
     }

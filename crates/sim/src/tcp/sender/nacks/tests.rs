@@ -55,7 +55,7 @@ fn packet(now: Time, echo: Time, ack: u32) -> Packet {
         at: now,
         sent: now,
         echo,
-        lane: 0,
+        path_id: 0,
         seg: 0,
         ack,
         size: 52,

@@ -24,7 +24,7 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A path, as scheduler and controller see it.
 #[derive(Debug, Default)]
-pub(crate) struct Lane {
+pub(crate) struct PathTraffic {
     /// The scheduler has another path send.
     pub closed: bool,
     /// noq had data for this path when it last asked for the window, and it was open.
@@ -75,7 +75,7 @@ pub(crate) struct News {
     pub pacing_rate: Option<Rate>,
 }
 
-impl Lane {
+impl PathTraffic {
     /// The window for noq, when the algorithm's is `window`.
     pub fn permitted(&mut self, window: u64) -> u64 {
         self.declined = self.closed;
@@ -196,18 +196,18 @@ mod tests {
 
     /// A path with an RTT of 100 ms, a probe timeout of 135 ms and packets in flight, at its last
     /// prompt acknowledgment.
-    fn lane() -> (Lane, Instant) {
-        let mut lane = Lane::default();
+    fn traffic() -> (PathTraffic, Instant) {
+        let mut traffic = PathTraffic::default();
         let start = Instant::now();
-        lane.on_packet(start, 1200);
-        acknowledge(&mut lane, start, start + MS(100), 100, 0);
-        (lane, start + MS(100))
+        traffic.on_packet(start, 1200);
+        acknowledge(&mut traffic, start, start + MS(100), 100, 0);
+        (traffic, start + MS(100))
     }
 
-    fn acknowledge(lane: &mut Lane, sent: Instant, now: Instant, srtt: u64, rttvar: u64) {
-        lane.on_acknowledged(now, sent, 1200);
+    fn acknowledge(traffic: &mut PathTraffic, sent: Instant, now: Instant, srtt: u64, rttvar: u64) {
+        traffic.on_acknowledged(now, sent, 1200);
         let srtt = Duration::from_millis(srtt);
-        lane.on_news(
+        traffic.on_news(
             now,
             &News {
                 in_flight: 12_000,
@@ -223,24 +223,27 @@ mod tests {
 
     #[test]
     fn a_late_acknowledgment_does_not_prove_that_a_path_lives() {
-        let (mut lane, now) = lane();
-        assert_eq!(lane.unanswered, Some(now));
+        let (mut traffic, now) = traffic();
+        assert_eq!(traffic.unanswered, Some(now));
         // Of a packet that left 50 ms before: due after 50 ms, and it comes after 150 ms.
-        acknowledge(&mut lane, now - MS(50), now + MS(150), 112, 25);
-        assert_eq!(lane.heard, Some(now + MS(150)));
-        assert_eq!(lane.unanswered, Some(now + MS(50)));
-        assert_eq!(lane.probe_timeout, Duration::from_millis(135));
+        acknowledge(&mut traffic, now - MS(50), now + MS(150), 112, 25);
+        assert_eq!(traffic.heard, Some(now + MS(150)));
+        assert_eq!(traffic.unanswered, Some(now + MS(50)));
+        assert_eq!(traffic.probe_timeout, Duration::from_millis(135));
     }
 
     #[test]
     fn a_path_that_became_longer_is_waited_for_longer() {
-        let (mut lane, now) = lane();
-        acknowledge(&mut lane, now + MS(10), now + MS(310), 125, 50);
-        acknowledge(&mut lane, now + MS(20), now + MS(320), 147, 80);
-        assert_eq!(lane.probe_timeout, Duration::from_millis(135));
+        let (mut traffic, now) = traffic();
+        acknowledge(&mut traffic, now + MS(10), now + MS(310), 125, 50);
+        acknowledge(&mut traffic, now + MS(20), now + MS(320), 147, 80);
+        assert_eq!(traffic.probe_timeout, Duration::from_millis(135));
         // This one left after the first of those had arrived.
-        acknowledge(&mut lane, now + MS(311), now + MS(611), 160, 90);
-        assert_eq!(lane.probe_timeout, Duration::from_millis(160 + 4 * 90 + 25));
-        assert_eq!(lane.unanswered, Some(now + MS(311 + 147)));
+        acknowledge(&mut traffic, now + MS(311), now + MS(611), 160, 90);
+        assert_eq!(
+            traffic.probe_timeout,
+            Duration::from_millis(160 + 4 * 90 + 25)
+        );
+        assert_eq!(traffic.unanswered, Some(now + MS(311 + 147)));
     }
 }
