@@ -9,7 +9,7 @@ use whimbrel_net::Cellular;
 use whimbrel_units::Probability;
 
 /// Keys of a cellular path.
-const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 12] = [
     "rate",
     "reverse_rate",
     "fading",

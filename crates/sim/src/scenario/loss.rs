@@ -10,7 +10,7 @@ use whimbrel_net::{GilbertElliott, LossSpec, Outage, RandomOutages};
 use whimbrel_units::{Duration, Probability, Time};
 
 /// Keys of a table of losses.
-const KEYS: [&str; 7] = [
+pub(super) const KEYS: [&str; 7] = [
     "random",
     "gilbert-elliott",
     "corrupt",
@@ -20,7 +20,7 @@ const KEYS: [&str; 7] = [
     "drops",
 ];
 /// Keys of the Gilbert-Elliott model, by time and by packet.
-const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_loss"];
+pub(super) const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_loss"];
 /// Maximum number of random outages of one link.
 const MAX_OUTAGES: u64 = 100_000;
 

@@ -8,7 +8,7 @@ use whimbrel_net::LowOrbit;
 use whimbrel_units::{Duration, Probability};
 
 /// Keys of a low-orbit path.
-const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 9] = [
     "rate",
     "reverse_rate",
     "interval",

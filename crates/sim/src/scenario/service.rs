@@ -11,7 +11,7 @@ use whimbrel_net::{Delay, DelayTrace, JitterDistribution, Noise, Schedule, Servi
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of a delay that repeats, was recorded, or has noise.
-const DELAY_KEYS: [&str; 7] = [
+pub(super) const DELAY_KEYS: [&str; 7] = [
     "every",
     "steps",
     "trace",

@@ -7,7 +7,7 @@ use whimbrel_net::{Aggregation, WifiSpec};
 use whimbrel_units::{Duration, Rate};
 
 /// Keys of a Wi-Fi channel.
-const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 9] = [
     "rate",
     "aggregation",
     "longest",

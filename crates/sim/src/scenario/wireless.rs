@@ -9,7 +9,7 @@ use whimbrel_net::{AckTimeout, Channelization, RadioRate, Standard, Wireless, Wi
 use whimbrel_units::{Decibels, Distance, Duration, Frequency, Power, Probability};
 
 /// Keys of a radio link of any standard.
-const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 22] = [
     "standard",
     "distance",
     "rate",

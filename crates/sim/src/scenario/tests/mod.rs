@@ -5,6 +5,7 @@ mod delay;
 mod flows;
 mod loss;
 mod mistakes;
+mod page;
 mod presets;
 mod print;
 mod queue;
