@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import re
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUBJECTS = dict(A='random loss', B='fades', C='changing paths', D='sharing', E='corruption',
@@ -102,7 +103,7 @@ def main():
         'because only',
         "the papers' abstracts were available: their rows say nothing about those papers.",
         '',
-        f'{"; ".join(subjects)}.',
+        *textwrap.wrap(f'{"; ".join(subjects)}.', 100),
         'Bold: best in its class.',
         '',
         *table(data, classes),

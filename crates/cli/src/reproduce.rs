@@ -94,8 +94,9 @@ pub struct ReproduceArgs {
 /// experiments together take minutes.
 pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
+    let all = args.ids.iter().any(|id| id == "all");
     let request = Request {
-        ids: args.ids,
+        ids: if all { Vec::new() } else { args.ids },
         experiments: args.experiments,
         seeds: args.seeds,
         again: args.again && !args.list,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::num::NonZeroUsize;
 use whimbrel_sim::scenario::{Point, Scenario, ScenarioError};
 use whimbrel_sim::sweep::SweepError;
-use whimbrel_sim::{Network, Outcome, Session};
+use whimbrel_sim::{FlowSpec, Network, Outcome, Session, Traffic};
 use whimbrel_units::{Duration, Time};
 
 /// A run is stopped when it has offered so many times the packets to its links that it would if its
@@ -98,8 +98,10 @@ fn play(point: &Point, network: &Network) -> (Outcome, bool) {
     let carried = point
         .capacity()
         .map(|rate| rate.as_bits_per_sec() as f64 * network.duration.as_secs_f64() / FULL_PACKET);
-    // A path without a limit has no measure of too much.
-    let Some(carried) = carried else {
+    // A path without a limit has no measure of too much. Senders of bursts have no window that could
+    // grow: they may flood a path while they learn its rate, and then fill it.
+    let bursts = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Aatp(_));
+    let Some(carried) = carried.filter(|_| !network.flows.iter().any(bursts)) else {
         return (whimbrel_sim::run(network), false);
     };
     let most = (LEAST + TOO_MUCH * carried * links) as u64;

@@ -90,6 +90,7 @@ fn results_are_printed_stored_listed_and_written() {
     let listed = folders.json("--list");
     assert_eq!(listed[0]["verdict"], "holds");
     let table = stdout(&folders.output("--list"));
+    assert_eq!(stdout(&folders.output("all --list")), table);
     assert!(table.starts_with("A paper\n"), "{table}");
     // The printed file is a scenario, and so is the file itself.
     let printed = stdout(&folders.output("paper/fig-1 --print-scenario"));
