@@ -65,13 +65,9 @@ impl<'a> Task<'a> {
 
     /// About how much work it is: packets that fit through its links in all its runs.
     pub fn work(&self) -> f64 {
-        let packets = |point: &whimbrel_sim::scenario::Point| {
-            let rate = point
-                .capacity()
-                .map_or(0.0, |rate| rate.as_bits_per_sec() as f64);
-            // A run costs something even if nothing is sent.
-            1000.0
-                + rate * point.duration().as_secs_f64() / FULL_PACKET * point.seeds().len() as f64
+        // A run costs something even if nothing is sent.
+        let packets = |point: &Point| {
+            1000.0 + carried(point).unwrap_or_default() * point.seeds().len() as f64
         };
         self.scenario.points().iter().map(packets).sum()
     }
@@ -88,6 +84,13 @@ impl<'a> Task<'a> {
     }
 }
 
+/// The full packets that all flows of a point together get through its links in a run; `None`
+/// without a limit.
+fn carried(point: &Point) -> Option<f64> {
+    let rate = point.capacity()?.as_bits_per_sec() as f64;
+    Some(rate * point.duration().as_secs_f64() / FULL_PACKET)
+}
+
 /// Plays a run, and stops it when its flows have sent far more than the path carries: without that,
 /// the runs of algorithms whose window grows without bound take a hundred times as long as others.
 /// Returns whether it was stopped.
@@ -95,13 +98,10 @@ fn play(point: &Point, network: &Network) -> (Outcome, bool) {
     let routes = network.flows.iter().flat_map(|flow| &flow.routes);
     let links = routes.map(|route| route.forward.len() + route.backward.len());
     let links = links.max().unwrap_or(0) as f64;
-    let carried = point
-        .capacity()
-        .map(|rate| rate.as_bits_per_sec() as f64 * network.duration.as_secs_f64() / FULL_PACKET);
-    // A path without a limit has no measure of too much. Senders of bursts have no window that could
-    // grow: they may flood a path while they learn its rate, and then fill it.
+    // A path without a limit has no measure of too much. Senders of bursts have no window that
+    // could grow: they may flood a path while they learn its rate, and then fill it.
     let bursts = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Aatp(_));
-    let Some(carried) = carried.filter(|_| !network.flows.iter().any(bursts)) else {
+    let Some(carried) = carried(point).filter(|_| !network.flows.iter().any(bursts)) else {
         return (whimbrel_sim::run(network), false);
     };
     let most = (LEAST + TOO_MUCH * carried * links) as u64;

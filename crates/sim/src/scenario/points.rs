@@ -1,5 +1,5 @@
-//! `[sweep]` of a file, and settings that override it: values that are put into its tree before it is read, so that
-//! they pass the same checks.
+//! `[sweep]` of a file, and settings that override it: values that are put into its tree before it
+//! is read, so that they pass the same checks.
 
 use super::ScenarioError;
 use super::document::{Node, Position, Table, Value, dotted_key, loose_value};

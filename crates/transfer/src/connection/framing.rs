@@ -33,9 +33,17 @@ pub(crate) async fn write_within(
     stream: &mut SendStream,
     message: &Message,
 ) -> Result<(), Error> {
-    let written = timeout(limit, write(stream, message)).await;
+    within(limit, write(stream, message)).await
+}
+
+/// Waits for what is being sent to a peer that may not read: fails if that takes longer than
+/// `limit`.
+pub(crate) async fn within(
+    limit: Duration,
+    sending: impl Future<Output = Result<(), Error>>,
+) -> Result<(), Error> {
     let unread = |_| Error::refused(Reason::Stalled, "nobody reads the answers");
-    written.map_err(unread)?
+    timeout(limit, sending).await.map_err(unread)?
 }
 
 /// Receives one message. Not cancellation safe: a read that was dropped cannot be repeated.

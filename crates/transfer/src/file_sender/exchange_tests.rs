@@ -63,6 +63,25 @@ impl Peer {
     }
 }
 
+/// What sends over the client of a pair, and tells nobody.
+fn sending<'a>(
+    pair: &'a Pair,
+    turns: &'a Turns,
+    source: &'a Arc<Source>,
+    account: &'a Arc<Account>,
+) -> Sending<'a> {
+    Sending {
+        connection: &pair.client,
+        turns,
+        source,
+        account,
+        pace: None,
+        priority: 1000,
+        on_queued: &|_| (),
+        on_announced: &|_| (),
+    }
+}
+
 /// Sends a source to a receiver that has got the offer.
 async fn send(
     pair: &Pair,
@@ -79,16 +98,7 @@ async fn send(
     };
     let sending = async {
         let (mut send, mut receive) = pair.client.open_bi().await.expect("a stream");
-        let sending = Sending {
-            connection: &pair.client,
-            turns: &turns,
-            source: &source,
-            account: &account,
-            pace: None,
-            priority: 1000,
-            on_queued: &|_| (),
-            on_announced: &|_| (),
-        };
+        let sending = sending(pair, &turns, &source, &account);
         sending.run(put, &mut send, &mut receive).await
     };
     let receiving = async {
@@ -297,14 +307,8 @@ fn the_turn_of_a_chunk_lasts_until_quic_has_it() {
         let source = Arc::new(file(&scratch, 10).0);
         let (turns, account) = (Turns::default(), Arc::default());
         let sending = Sending {
-            connection: &pair.client,
-            turns: &turns,
-            source: &source,
-            account: &account,
-            pace: None,
             priority: 0,
-            on_queued: &|_| (),
-            on_announced: &|_| (),
+            ..sending(&pair, &turns, &source, &account)
         };
         let turn = Arc::new(tokio::sync::Semaphore::new(1));
         let permit = Arc::clone(&turn).try_acquire_owned().expect("free");

@@ -425,7 +425,7 @@ impl Session {
         let (position, mut positions) = watch::channel(0);
         let shared = &self.peer.shared;
         let several = shared.users().are_several();
-        // A client that does not read keeps nobody waiting: its turn comes all the same.
+        // A client that does not read must not hold up the others: it gets its turn anyway.
         let telling = async {
             while positions.changed().await.is_ok() {
                 let position = *positions.borrow_and_update();
@@ -450,9 +450,7 @@ impl Session {
         let taken = Arc::new(taken.ok_or_else(|| Error::refused(Reason::Busy, text))?);
         // Half a message is not left behind.
         drop(position);
-        let limit = shared.limits.stall.into();
-        let told = timeout(limit, telling).await;
-        told.map_err(|_| Error::refused(Reason::Stalled, "nobody reads the answers"))??;
+        framing::within(shared.limits.stall.into(), telling).await?;
         *place = Arc::downgrade(&taken);
         parameters::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);

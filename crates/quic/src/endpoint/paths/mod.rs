@@ -16,8 +16,8 @@
 //! by itself.
 //!
 //! **What is decided here**, with noq's own means: the path of each packet by closing the windows
-//! of the others ([`path_traffic`](crate::path_traffic)), that of acknowledgments by the status, and
-//! when the data of a dead path is sent again by closing it.
+//! of the others ([`path_traffic`](crate::path_traffic)), that of acknowledgments by the status,
+//! and when the data of a dead path is sent again by closing it.
 
 mod choice;
 mod health;

@@ -3,11 +3,11 @@
 //! All flows of this algorithm drain and try at the same time (`rhythm.rs`), each to a part of what
 //! the path holds. So a queue that they make is gone at the end, and one that stays is not theirs.
 //!
-//! **Own queues**: where an excursion has emptied the queue of several flows, a queue is somebody else's
-//! only from [`MORE`] times the usual length on, up to the next one. Many flows on a slow path want
-//! a queue about as long as the one from which on they take others for the cause. One of them that
-//! is mistaken competes, and its queue then misleads the rest. Beside others the queue does not
-//! empty, so nothing changes there.
+//! **Own queues**: after an excursion has emptied the queue of several flows, a queue counts as
+//! that of others only if it is [`MORE`] times as long as usual, until the next excursion. Many
+//! flows on a slow path want a queue about as long as one that they take for that of others. A flow
+//! that makes this mistake competes, and its queue then misleads the rest. Beside others the queue
+//! does not empty, so nothing changes there.
 //!
 //! **Others**: if more is left than a few of its flows want, and than a part of what there was,
 //! somebody keeps it.
