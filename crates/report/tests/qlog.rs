@@ -73,7 +73,7 @@ fn logs(network: &Network, vantage: Vantage, dialect: Dialect) -> Vec<Vec<u8>> {
     let open = |flow: usize| {
         assert_eq!(flow, all.len());
         all.push(Kept::default());
-        Ok(all[flow].clone())
+        Ok(Box::new(all[flow].clone()) as Box<dyn Write>)
     };
     qlog(network, vantage, dialect, open).expect("logs");
     let bytes = |kept: &Kept| kept.0.lock().expect("one thread").clone();
@@ -338,7 +338,7 @@ fn the_older_dialect_has_what_qvis_requires() {
 #[test]
 fn too_many_flows_are_refused_with_their_number() {
     let network = network(&SEVERAL.replace("kind = \"udp\"", "kind = \"udp\"\ncount = 300"));
-    let open = |_| -> io::Result<Vec<u8>> { panic!("nothing is opened") };
+    let open = |_| -> io::Result<Box<dyn Write>> { panic!("nothing is opened") };
     let refused = qlog(&network, Vantage::Sender, Dialect::Current, open);
     let error = refused.expect_err("302 flows");
     assert!(matches!(error, TraceError::TooManyFlows { flows: 302, .. }));

@@ -43,7 +43,7 @@ impl Captured {
         let outcome = run_observed(&network, &mut events);
         let folder = tempfile::tempdir().expect("a folder");
         let file = File::create(folder.path().join("run.pcapng")).expect("a file");
-        pcapng(&network, vantage, std::io::BufWriter::new(file)).expect("a capture");
+        pcapng(&network, vantage, &mut std::io::BufWriter::new(file)).expect("a capture");
         Self {
             folder,
             outcome,

@@ -85,7 +85,7 @@ impl TraceFile {
                 let open = |flow| {
                     let path = self.of_flow(flow, flows);
                     let file = AtomicFile::open(&path).map_err(io::Error::other)?;
-                    let out = BufWriter::new(file.handle()?);
+                    let out: Box<dyn io::Write> = Box::new(BufWriter::new(file.handle()?));
                     files.push(file);
                     Ok(out)
                 };

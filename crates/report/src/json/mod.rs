@@ -37,7 +37,7 @@ struct RunJson<'a> {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn json(runs: &[Run<'_>], to: impl std::io::Write) -> std::io::Result<()> {
+pub fn json(runs: &[Run<'_>], to: &mut dyn std::io::Write) -> std::io::Result<()> {
     #[derive(Serialize)]
     struct All<'a> {
         runs: Vec<RunJson<'a>>,

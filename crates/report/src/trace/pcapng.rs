@@ -51,7 +51,7 @@ const OUTBOUND: u32 = 2;
 /// # Errors
 /// If `out` cannot be written, the run has more flows than addresses, or more than [`MOST_PACKETS`]
 /// packets.
-pub fn pcapng(network: &Network, vantage: Vantage, out: impl Write) -> Result<(), TraceError> {
+pub fn pcapng(network: &Network, vantage: Vantage, out: &mut dyn Write) -> Result<(), TraceError> {
     capture(network, vantage, MOST_PACKETS, out)
 }
 
@@ -60,7 +60,7 @@ fn capture(
     network: &Network,
     vantage: Vantage,
     most: u64,
-    out: impl Write,
+    out: &mut dyn Write,
 ) -> Result<(), TraceError> {
     if !has_room(network) {
         return Err(TraceError::TooManyFlows {
@@ -150,18 +150,18 @@ impl Observer for Remarks {
 }
 
 /// The second run: writes the capture.
-struct Capture<'n, W: Write> {
+struct Capture<'n, 'o> {
     network: &'n Network,
     remarks: Remarks,
     wire: Wire,
-    writer: PcapNgWriter<W>,
+    writer: PcapNgWriter<&'o mut dyn Write>,
     bytes: Vec<u8>,
     /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
-impl<'n, W: Write> Capture<'n, W> {
-    fn new(network: &'n Network, remarks: Remarks, out: W) -> io::Result<Self> {
+impl<'n, 'o> Capture<'n, 'o> {
+    fn new(network: &'n Network, remarks: Remarks, out: &'o mut dyn Write) -> io::Result<Self> {
         let name = remarks.vantage.name();
         let section = SectionHeaderBlock {
             // The same bytes on all machines.
@@ -221,7 +221,7 @@ impl<'n, W: Write> Capture<'n, W> {
     }
 }
 
-impl<W: Write> Observer for Capture<'_, W> {
+impl Observer for Capture<'_, '_> {
     fn on_event(&mut self, event: &Event) {
         if self.failed.is_none()
             && let Err(error) = self.capture(event)
@@ -320,7 +320,8 @@ mod tests {
             }
         }
         for room in [0, 100, 700] {
-            let error = pcapng(&network(1), Vantage::Sender, Full(room)).expect_err("it is full");
+            let error =
+                pcapng(&network(1), Vantage::Sender, &mut Full(room)).expect_err("it is full");
             assert!(matches!(error, TraceError::Write(_)), "{error}");
         }
     }
@@ -329,7 +330,7 @@ mod tests {
     fn flows_without_addresses_are_refused() {
         let mut network = network(1);
         network.flows = vec![network.flows[0].clone(); MOST_FLOWS + 1];
-        let error = pcapng(&network, Vantage::Sender, Vec::new()).expect_err("no addresses");
+        let error = pcapng(&network, Vantage::Sender, &mut Vec::new()).expect_err("no addresses");
         assert!(error.to_string().contains("65536 flows"), "{error}");
     }
 }

@@ -80,11 +80,11 @@ pub enum Dialect {
 ///
 /// # Errors
 /// If a log cannot be opened or written, or the run has more than [`MOST_LOGS`] flows.
-pub fn qlog<W: Write>(
+pub fn qlog<'o>(
     network: &Network,
     vantage: Vantage,
     dialect: Dialect,
-    mut open: impl FnMut(usize) -> io::Result<W>,
+    mut open: impl FnMut(usize) -> io::Result<Box<dyn Write + 'o>>,
 ) -> Result<(), TraceError> {
     if network.flows.len() > MOST_LOGS {
         return Err(TraceError::TooManyFlows {
@@ -122,14 +122,14 @@ pub fn qlog<W: Write>(
     Ok(())
 }
 
-struct Writing<'n, W> {
+struct Writing<'n, 'o> {
     network: &'n Network,
-    logs: Vec<Log<W>>,
+    logs: Vec<Log<'o>>,
     /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
-impl<W: Write> Observer for Writing<'_, W> {
+impl Observer for Writing<'_, '_> {
     fn on_event(&mut self, event: &Event) {
         if self.failed.is_none() {
             self.failed = self.logs[event.flow].on_event(self.network, event).err();
@@ -138,7 +138,7 @@ impl<W: Write> Observer for Writing<'_, W> {
 }
 
 /// The log of one flow.
-struct Log<W> {
+struct Log<'o> {
     vantage: Vantage,
     dialect: Dialect,
     /// Whether the flow has several paths.
@@ -146,7 +146,7 @@ struct Log<W> {
     paths: Vec<Path>,
     /// Packet numbers of packets that have not arrived, by the simulator's number.
     numbers: HashMap<u64, u64>,
-    out: W,
+    out: Box<dyn Write + 'o>,
     /// No event has been written yet.
     first: bool,
 }
@@ -240,7 +240,7 @@ pub(super) fn changed_ms(now: Duration, before: Option<Duration>) -> Option<f32>
     (!now.is_zero() && before != Some(now)).then_some((now.as_nanos() as f64 / 1e6) as f32)
 }
 
-impl<W: Write> Log<W> {
+impl Log<'_> {
     /// Writes the head of the file and the events of the start of each path.
     fn begin(&mut self, network: &Network, index: usize, spec: &FlowSpec) -> io::Result<()> {
         let title = format!(

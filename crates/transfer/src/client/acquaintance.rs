@@ -6,6 +6,8 @@ use crate::connection::parameters;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::token::Token;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use whimbrel_quic::Factory;
 
 /// The fingerprint of the server that answers. The server sees neither the token of these options
@@ -13,18 +15,21 @@ use whimbrel_quic::Factory;
 ///
 /// # Errors
 /// If no server answers, or it has no key exchange in common with this end.
-pub async fn fingerprint_of(options: &ClientOptions) -> Result<Fingerprint, Error> {
-    let stranger = ClientOptions {
-        token: Token::random()?,
-        fingerprint: None,
-        known_hosts: None,
-        ..options.clone()
+pub fn fingerprint_of(options: &ClientOptions) -> BoxFuture<'_, Result<Fingerprint, Error>> {
+    let work = async move {
+        let stranger = ClientOptions {
+            token: Token::random()?,
+            fingerprint: None,
+            known_hosts: None,
+            ..options.clone()
+        };
+        let factory = || Factory::for_endpoint(stranger.controller.clone());
+        let dial = Dial::new(&stranger, parameters::client(stranger.idle));
+        match dial.connect(&factory).await {
+            Err(Error::UnknownServer { found, .. }) => Ok(found),
+            Err(error) => Err(error),
+            Ok(_) => Err(Error::Protocol("the server has no certificate".to_owned())),
+        }
     };
-    let factory = || Factory::for_endpoint(stranger.controller.clone());
-    let dial = Dial::new(&stranger, parameters::client(stranger.idle));
-    match dial.connect(factory).await {
-        Err(Error::UnknownServer { found, .. }) => Ok(found),
-        Err(error) => Err(error),
-        Ok(_) => Err(Error::Protocol("the server has no certificate".to_owned())),
-    }
+    work.boxed()
 }

@@ -1,5 +1,6 @@
 //! Runs a transfer over as many connections as it takes.
 
+use super::connect::MakeFactory;
 use super::interval_statistics::{Earlier, IntervalStatistics};
 use super::options::{ClientOptions, Measurement};
 use super::paths::{PathSummary, Unanswered};
@@ -11,6 +12,7 @@ use crate::connection::key_exchange::KeyExchange;
 use crate::connection::over_tcp::Transport;
 use crate::connection::parameters;
 use crate::error::Error;
+use futures::future::BoxFuture;
 use noq_proto::PathId;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,11 +29,12 @@ pub(crate) trait Task {
     /// The result.
     type Done;
 
-    /// One attempt.
+    /// One attempt. In a box, as all long futures that the generic functions of this crate await:
+    /// their code is compiled here, and not in each crate that calls.
     fn attempt<'a>(
         &'a mut self,
         session: &'a ClientSession,
-    ) -> impl Future<Output = Result<Self::Done, Error>> + Send + 'a;
+    ) -> BoxFuture<'a, Result<Self::Done, Error>>;
 
     /// The connection of an attempt has ended; `datagrams`: the bytes of all UDP datagrams that it
     /// sent, without those that were lost. Of interest to a task that counts what it sends.
@@ -233,7 +236,7 @@ impl Attempts {
     async fn once<T: Task>(
         &mut self,
         options: &ClientOptions,
-        factory: &(impl Fn() -> Factory + Sync),
+        factory: &MakeFactory<'_>,
         task: &mut T,
         news: &impl Fn(u64) -> Vec<Update>,
         on_update: &mut impl FnMut(Update),

@@ -8,6 +8,8 @@ use crate::connection::framing;
 use crate::error::Error;
 use crate::path::RemotePath;
 use crate::wire::{Entry, Message, Reason, Unread};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 use whimbrel_units::Bytes;
 
@@ -82,8 +84,11 @@ struct List(ListOptions);
 impl Task for List {
     type Done = Listing;
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<Listing, Error> {
-        entries(session, self.0.path.as_ref(), self.0.recursive).await
+    fn attempt<'a>(
+        &'a mut self,
+        session: &'a ClientSession,
+    ) -> BoxFuture<'a, Result<Listing, Error>> {
+        entries(session, self.0.path.as_ref(), self.0.recursive).boxed()
     }
 }
 
@@ -92,8 +97,8 @@ struct Remove(RemoveOptions);
 impl Task for Remove {
     type Done = u64;
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<u64, Error> {
-        remove_one(session, &self.0.path, self.0.recursive).await
+    fn attempt<'a>(&'a mut self, session: &'a ClientSession) -> BoxFuture<'a, Result<u64, Error>> {
+        remove_one(session, &self.0.path, self.0.recursive).boxed()
     }
 }
 

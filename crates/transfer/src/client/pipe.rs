@@ -8,6 +8,8 @@ use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::pipe::{Carried, PipeReader, PipeWriter, inward, outward};
 use crate::wire::Message;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use noq_proto::VarInt;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -32,20 +34,23 @@ impl PipeClient {
     /// # Errors
     /// If the server cannot be reached, is unknown or has another fingerprint, or refuses the
     /// token.
-    pub async fn connect(options: ClientOptions) -> Result<Self, Error> {
-        let factory = || Factory::for_endpoint(options.controller.clone());
-        let parameters = parameters::piping_client(options.idle);
-        let session = ClientSession::open(&options, parameters, factory).await?;
-        session.welcomed().await?;
-        session.connection.send_in_order();
-        let routes = Routes::default();
-        let (connection, routing) = (session.connection.clone(), routes.clone());
-        let routing = tokio::spawn(async move { routing.accept(&connection, HEADER).await });
-        Ok(Self {
-            session,
-            routes,
-            routing: routing.abort_handle(),
-        })
+    pub fn connect(options: ClientOptions) -> BoxFuture<'static, Result<Self, Error>> {
+        let work = async move {
+            let factory = || Factory::for_endpoint(options.controller.clone());
+            let parameters = parameters::piping_client(options.idle);
+            let session = ClientSession::open(&options, parameters, &factory).await?;
+            session.welcomed().await?;
+            session.connection.send_in_order();
+            let routes = Routes::default();
+            let (connection, routing) = (session.connection.clone(), routes.clone());
+            let routing = tokio::spawn(async move { routing.accept(&connection, HEADER).await });
+            Ok(Self {
+                session,
+                routes,
+                routing: routing.abort_handle(),
+            })
+        };
+        work.boxed()
     }
 
     /// What carries the connection.

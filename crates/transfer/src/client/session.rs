@@ -1,6 +1,6 @@
 //! An authenticated connection to a server.
 
-use super::connect::{Connected, Dial};
+use super::connect::{Connected, Dial, MakeFactory};
 use super::options::ClientOptions;
 use super::paths::PathSummary;
 use crate::connection::key_exchange::KeyExchange;
@@ -11,6 +11,8 @@ use crate::error::Error;
 use crate::lock::lock;
 use crate::turns::Turns;
 use crate::wire::{Message, Reason, VERSION};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use noq_proto::{PathId, TransportConfig, VarInt};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -19,8 +21,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use whimbrel_cc::SavedPath;
+use whimbrel_quic::Monitor;
 use whimbrel_quic::endpoint::{Connection, Endpoint};
-use whimbrel_quic::{Factory, Monitor};
 
 /// Time for the reason of a closed connection to arrive.
 const REASON: Duration = Duration::from_secs(2);
@@ -56,53 +58,56 @@ impl fmt::Debug for ClientSession {
 impl ClientSession {
     /// Connects, and shows the token. Does not wait for the server's answer: requests may follow at
     /// once. `factory` makes what builds the congestion controller of one attempt.
-    pub async fn open(
-        options: &ClientOptions,
+    pub fn open<'a>(
+        options: &'a ClientOptions,
         mut parameters: TransportConfig,
-        factory: impl Fn() -> Factory,
-    ) -> Result<Self, Error> {
-        if let Some(qlog) = &options.qlog {
-            parameters.qlog_factory(Arc::new(qlog.clone()));
-        }
-        if !options.via.is_empty() {
-            parameters::agree_to_paths(&mut parameters);
-        }
-        let Connected {
-            endpoint,
-            connection,
-            monitor,
-            server: _,
-            transport,
-            path,
-            saved,
-        } = Dial::new(options, parameters).connect(factory).await?;
-        let hello = Message::Hello {
-            version: VERSION,
-            token: options.token.clone(),
-        };
-        let (mut send, mut receive) = framing::request(&connection, &hello).await?;
-        send.finish().ok();
-        let (answer, hello) = oneshot::channel();
-        tokio::spawn(async move {
-            let result = match framing::read(&mut receive).await {
-                Ok(Message::Welcome { .. }) => Ok(()),
-                Ok(other) => Err(framing::unexpected(other)),
-                Err(error) => Err(error),
+        factory: &'a MakeFactory<'a>,
+    ) -> BoxFuture<'a, Result<Self, Error>> {
+        let work = async move {
+            if let Some(qlog) = &options.qlog {
+                parameters.qlog_factory(Arc::new(qlog.clone()));
+            }
+            if !options.via.is_empty() {
+                parameters::agree_to_paths(&mut parameters);
+            }
+            let Connected {
+                endpoint,
+                connection,
+                monitor,
+                server: _,
+                transport,
+                path,
+                saved,
+            } = Dial::new(options, parameters).connect(factory).await?;
+            let hello = Message::Hello {
+                version: VERSION,
+                token: options.token.clone(),
             };
-            answer.send(result).ok();
-        });
-        Ok(Self {
-            endpoint,
-            key_exchange: KeyExchange::of(&connection),
-            connection,
-            monitor,
-            transport,
-            path,
-            saved,
-            turns: Turns::default(),
-            queued: AtomicU32::new(0),
-            hello: Mutex::new(Some(hello)),
-        })
+            let (mut send, mut receive) = framing::request(&connection, &hello).await?;
+            send.finish().ok();
+            let (answer, hello) = oneshot::channel();
+            tokio::spawn(async move {
+                let result = match framing::read(&mut receive).await {
+                    Ok(Message::Welcome { .. }) => Ok(()),
+                    Ok(other) => Err(framing::unexpected(other)),
+                    Err(error) => Err(error),
+                };
+                answer.send(result).ok();
+            });
+            Ok(Self {
+                endpoint,
+                key_exchange: KeyExchange::of(&connection),
+                connection,
+                monitor,
+                transport,
+                path,
+                saved,
+                turns: Turns::default(),
+                queued: AtomicU32::new(0),
+                hello: Mutex::new(Some(hello)),
+            })
+        };
+        work.boxed()
     }
 
     /// The session of a test's client, whose token is already accepted.

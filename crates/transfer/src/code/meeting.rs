@@ -78,7 +78,7 @@ impl Meeting {
         };
         let factory = || Factory::for_endpoint(options.controller.clone());
         let dial = Dial::new(&options, parameters::piping_client(options.idle));
-        let connected = dial.connect(factory).await?;
+        let connected = dial.connect(&factory).await?;
         let request = Message::Meet {
             version: VERSION,
             place,

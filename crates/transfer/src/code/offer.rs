@@ -228,6 +228,6 @@ pub(super) async fn connect(
     };
     let factory = || Factory::for_endpoint(known.controller.clone());
     let dial = Dial::new(&known, parameters::client(known.idle));
-    let connected = dial.connect(factory).await?;
+    let connected = dial.connect(&factory).await?;
     Ok((known, connected))
 }

@@ -5,6 +5,8 @@ use super::shared::{OnEvent, Shared};
 use super::strangers::Newcomer;
 use super::tcp::Tcp;
 use crate::lock::lock;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,10 +23,10 @@ pub(super) fn admit_tcp(
     stream: TcpStream,
     address: SocketAddr,
     on_event: &OnEvent,
-) -> Option<impl Future<Output = ()> + Send + 'static> {
+) -> Option<BoxFuture<'static, ()>> {
     let (shared, on_event) = (Arc::clone(shared), Arc::clone(on_event));
     let (half_open, leave) = HalfOpen::arrive(&shared, address)?;
-    Some(async move {
+    let work = async move {
         let deadline = shared.deadline();
         let Some(hello) = tcp.hello(stream, leave, deadline).await else {
             return;
@@ -41,7 +43,8 @@ pub(super) fn admit_tcp(
         if let Some(peer) = peer(&shared, newcomer, address, &on_event) {
             peer.serve_tcp(tcp, hello, leave, deadline).await;
         }
-    })
+    };
+    Some(work.boxed())
 }
 
 /// Decides whether to accept a connection.
@@ -49,7 +52,7 @@ pub(super) fn admit(
     shared: &Arc<Shared>,
     incoming: Incoming,
     on_event: &OnEvent,
-) -> Option<impl Future<Output = ()> + Send + 'static> {
+) -> Option<BoxFuture<'static, ()>> {
     let address = incoming.remote_address();
     let proven = incoming.remote_address_validated() || !incoming.may_retry();
     let (stay, leave) = oneshot::channel();
@@ -67,7 +70,7 @@ pub(super) fn admit(
         incoming.ignore();
         return None;
     };
-    Some(peer.serve(incoming, leave, shared.deadline()))
+    Some(peer.serve(incoming, leave, shared.deadline()).boxed())
 }
 
 /// The connection of a newcomer, if it gets a slot.

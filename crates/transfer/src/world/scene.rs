@@ -175,7 +175,7 @@ async fn open_with(
     parameters: TransportConfig,
 ) -> Result<ClientSession, Error> {
     let factory = || Factory::for_endpoint(options.controller.clone());
-    ClientSession::open(&options, parameters, factory).await
+    ClientSession::open(&options, parameters, &factory).await
 }
 
 /// The link of most scenes.

@@ -23,6 +23,8 @@ use crate::error::Error;
 use crate::fingerprint::Pins;
 use crate::introduction;
 use failure::Failure;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use noq_proto::{ClientConfig, ConnectionId, EndpointConfig, TransportConfig};
 use race::{Failed, Lost};
 use small_packets::Answer;
@@ -74,6 +76,9 @@ fn proved(pin: &tls::Pin) -> Result<Pins, Failed<Failure, Error>> {
 /// The end of a race of addresses that nothing won.
 type NoWinner = Lost<SocketAddr, Failure, Error>;
 
+/// Makes what builds the congestion controller of one attempt.
+pub(crate) type MakeFactory<'a> = dyn Fn() -> Factory + Sync + 'a;
+
 impl<'a> Dial<'a> {
     /// An attempt with these parameters of the connection, without the congestion controller.
     pub fn new(options: &'a ClientOptions, transport: TransportConfig) -> Self {
@@ -84,64 +89,67 @@ impl<'a> Dial<'a> {
     ///
     /// # Errors
     /// If no address answers, or the server is unknown or has another fingerprint.
-    pub async fn connect(self, factory: impl Fn() -> Factory) -> Result<Connected, Error> {
-        let host = self.options.server.to_string();
-        let failed = |why: String| Error::Connect {
-            host: host.clone(),
-            why,
-        };
-        let pinned = match &self.options.known_hosts {
-            Some(known) => known.get(&host)?,
-            None => None,
-        };
-        let given = self.options.fingerprint;
-        // The server may have announced more keys since this one was given.
-        let fits = |pins: &&Pins| given.is_none_or(|given| pins.contain(given));
-        let known = pinned.as_ref().filter(fits).cloned();
-        let expected = known.or(given.map(Pins::from));
-        let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
-        let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
+    pub fn connect(self, factory: &'a MakeFactory<'a>) -> BoxFuture<'a, Result<Connected, Error>> {
+        let work = async move {
+            let host = self.options.server.to_string();
+            let failed = |why: String| Error::Connect {
+                host: host.clone(),
+                why,
+            };
+            let pinned = match &self.options.known_hosts {
+                Some(known) => known.get(&host)?,
+                None => None,
+            };
+            let given = self.options.fingerprint;
+            // The server may have announced more keys since this one was given.
+            let fits = |pins: &&Pins| given.is_none_or(|given| pins.contain(given));
+            let known = pinned.as_ref().filter(fits).cloned();
+            let expected = known.or(given.map(Pins::from));
+            let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
+            let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
             failed(format!(
                 "its name cannot be resolved: {e}; check its spelling, and whether this computer \
                  is connected"
             ))
         })?;
-        let addresses = race::order(addresses);
-        // Over several interfaces each address is tried on the first that answers.
-        let tries = addresses.iter().flat_map(|address| {
-            let links = self.links(*address, 0).map_or(0, |links| links.len());
-            (0..links.max(1)).map(|link| (*address, link))
-        });
-        let tries: Vec<_> = tries.collect();
-        let quic = async {
-            let quic = race::race(tries, |(address, link)| {
-                self.attempt(address, link, expected.clone(), factory())
+            let addresses = race::order(addresses);
+            // Over several interfaces each address is tried on the first that answers.
+            let tries = addresses.iter().flat_map(|address| {
+                let links = self.links(*address, 0).map_or(0, |links| links.len());
+                (0..links.max(1)).map(|link| (*address, link))
             });
-            quic.await.map_err(|lost| match lost {
-                Lost::All(all) => {
-                    Lost::All(all.into_iter().map(|((a, _), why)| (a, why)).collect())
-                }
-                Lost::Everywhere(error) => Lost::Everywhere(error),
-            })
+            let tries: Vec<_> = tries.collect();
+            let quic = async {
+                let quic = race::race(tries, |(address, link)| {
+                    self.attempt(address, link, expected.clone(), factory())
+                });
+                quic.await.map_err(|lost| match lost {
+                    Lost::All(all) => {
+                        Lost::All(all.into_iter().map(|((a, _), why)| (a, why)).collect())
+                    }
+                    Lost::Everywhere(error) => Lost::Everywhere(error),
+                })
+            };
+            let tcp = race::race(addresses, |address| {
+                self.attempt_tcp(address, expected.clone())
+            });
+            let won = match self.options.transport {
+                TransportChoice::Quic => quic.await,
+                TransportChoice::Tls => tcp.await,
+                TransportChoice::Auto => either(quic, tcp, PATIENCE).await,
+            };
+            let connected = won.map_err(|lost| match lost {
+                Lost::All(failures) => failed(failure::all(&failures)),
+                Lost::Everywhere(error) => error,
+            })?;
+            if let Some(known) = &self.options.known_hosts
+                && pinned.as_ref() != Some(&connected.server)
+            {
+                known.set(&host, &connected.server)?;
+            }
+            Ok(connected)
         };
-        let tcp = race::race(addresses, |address| {
-            self.attempt_tcp(address, expected.clone())
-        });
-        let won = match self.options.transport {
-            TransportChoice::Quic => quic.await,
-            TransportChoice::Tls => tcp.await,
-            TransportChoice::Auto => either(quic, tcp, PATIENCE).await,
-        };
-        let connected = won.map_err(|lost| match lost {
-            Lost::All(failures) => failed(failure::all(&failures)),
-            Lost::Everywhere(error) => error,
-        })?;
-        if let Some(known) = &self.options.known_hosts
-            && pinned.as_ref() != Some(&connected.server)
-        {
-            known.set(&host, &connected.server)?;
-        }
-        Ok(connected)
+        work.boxed()
     }
 
     async fn attempt(

@@ -28,6 +28,8 @@ use crate::path::{RemotePath, printable};
 use crate::storage::{Directories, Listed, Lock, Storage, StorageOptions, busy};
 use crate::turns::Turns;
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -257,22 +259,25 @@ fn report(
 impl Task for Get {
     type Done = ();
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
-        let connection = &session.connection;
-        parameters::admit(connection);
-        if let Some(rate) = self.options.bandwidth {
-            parameters::limit_rate(connection, rate);
-        }
-        let routes = Routes::default();
-        tokio::select! {
-            error = routes.accept(connection, STALL) => Err(error),
-            result = self.all(session, &routes) => {
-                if result.is_ok() {
-                    self.counts.ended().await;
-                }
-                result
+    fn attempt<'a>(&'a mut self, session: &'a ClientSession) -> BoxFuture<'a, Result<(), Error>> {
+        let work = async move {
+            let connection = &session.connection;
+            parameters::admit(connection);
+            if let Some(rate) = self.options.bandwidth {
+                parameters::limit_rate(connection, rate);
             }
-        }
+            let routes = Routes::default();
+            tokio::select! {
+                error = routes.accept(connection, STALL) => Err(error),
+                result = self.all(session, &routes) => {
+                    if result.is_ok() {
+                        self.counts.ended().await;
+                    }
+                    result
+                }
+            }
+        };
+        work.boxed()
     }
 }
 

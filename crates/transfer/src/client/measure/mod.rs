@@ -13,6 +13,8 @@ use super::summary::IntervalSample;
 use crate::connection::over_tcp::Transport;
 use crate::error::Error;
 use crate::wire::{PROBE, SOURCE};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use noq_proto::PathId;
 use source::feed;
 use std::io;
@@ -176,21 +178,24 @@ async fn run(
 
 /// Sends what `valve` lets through, at most this many bytes, to the server, which discards it, until
 /// the valve ends it or the server has enough. Counts in `fed`.
-pub(super) async fn discarded(
-    client: &PipeClient,
+pub(super) fn discarded<'a>(
+    client: &'a PipeClient,
     valve: watch::Receiver<Valve>,
     most: u64,
-    fed: &AtomicU64,
-) -> Result<(), Error> {
-    let (near, far) = tokio::io::duplex(AHEAD);
-    let pipe = client.pipe(PROBE, far, tokio::io::sink());
-    tokio::pin!(pipe);
-    let result = tokio::select! {
-        // A server that has enough ends the pipe before it is fed all.
-        result = &mut pipe => result,
-        () = feed(valve, near, most, fed) => pipe.await,
+    fed: &'a AtomicU64,
+) -> BoxFuture<'a, Result<(), Error>> {
+    let work = async move {
+        let (near, far) = tokio::io::duplex(AHEAD);
+        let pipe = client.pipe(PROBE, far, tokio::io::sink());
+        tokio::pin!(pipe);
+        let result = tokio::select! {
+            // A server that has enough ends the pipe before it is fed all.
+            result = &mut pipe => result,
+            () = feed(valve, near, most, fed) => pipe.await,
+        };
+        result.map(|_| ())
     };
-    result.map(|_| ())
+    work.boxed()
 }
 
 fn sample(

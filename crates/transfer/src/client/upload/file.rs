@@ -18,6 +18,8 @@ use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::random;
 use crate::wire::{Kind, Metadata, Put, Reason};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -348,8 +350,11 @@ impl Job {
 impl Task for Job {
     type Done = (u64, blake3::Hash);
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<Self::Done, Error> {
-        self.send(session).await
+    fn attempt<'a>(
+        &'a mut self,
+        session: &'a ClientSession,
+    ) -> BoxFuture<'a, Result<Self::Done, Error>> {
+        self.send(session).boxed()
     }
 
     fn ended(&mut self, datagrams: u64) {

@@ -33,6 +33,8 @@ use crate::path::{RemotePath, printable};
 use crate::random;
 use crate::wire::Kind;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -397,8 +399,8 @@ impl TreeJob {
 impl Task for TreeJob {
     type Done = ();
 
-    async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
-        self.exchange(session).await
+    fn attempt<'a>(&'a mut self, session: &'a ClientSession) -> BoxFuture<'a, Result<(), Error>> {
+        self.exchange(session).boxed()
     }
 
     fn ended(&mut self, datagrams: u64) {
