@@ -33,11 +33,18 @@ use waiters::{HasWaiters, Topic, Waiters};
 
 /// How often a thread is interrupted where it need not wait.
 const INTERRUPTIONS: usize = 3;
+/// The same with four threads, of which three wait most of the time. More takes minutes.
+const INTERRUPTIONS_OF_FOUR: usize = 1;
 
 /// Tries all orders. A thread that waits for ever is an error.
 fn check(model: impl Fn() + Sync + Send + 'static) {
+    check_up_to(INTERRUPTIONS, model);
+}
+
+/// The same with so many interruptions.
+fn check_up_to(interruptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(INTERRUPTIONS);
+    builder.preemption_bound = Some(interruptions);
     builder.check(model);
 }
 
@@ -164,6 +171,22 @@ fn no_waiting_task_sleeps_for_ever() {
         accept(&state);
         waits.join().expect("no panic");
         assert_eq!(state.lock().expect("no panic").opened, 0);
+    });
+}
+
+/// Of three tasks one may be woken for a stream that another takes, and wait again after the third
+/// has begun to wait.
+#[test]
+fn no_task_that_waits_again_sleeps_for_ever() {
+    check_up_to(INTERRUPTIONS_OF_FOUR, || {
+        let state = Arc::new(Mutex::new(State::default()));
+        for _ in 0..2 {
+            let state = state.clone();
+            thread::spawn(move || accept(&state));
+        }
+        let opening = state.clone();
+        thread::spawn(move || (0..3).for_each(|_| open(&opening)));
+        accept(&state);
     });
 }
 
