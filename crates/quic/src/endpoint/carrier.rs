@@ -33,18 +33,18 @@ impl Carrier {
 
     /// A datagram arrived from the peer.
     pub fn receive(&self, datagram: &[u8]) {
-        self.receive_from(self.peer, datagram);
+        self.receive_from(self.peer, BytesMut::from(datagram));
     }
 
     /// A datagram arrived from `source`.
-    pub fn receive_from(&self, source: SocketAddr, datagram: &[u8]) {
+    pub fn receive_from(&self, source: SocketAddr, datagram: BytesMut) {
         let now = self.endpoint.clock.now();
         let arrival = Arrival {
             source,
             destination: None,
             ecn: None,
             arrived: Time::ZERO + Duration::from(now - self.began),
-            data: BytesMut::from(datagram),
+            data: datagram,
             link: 0,
         };
         self.endpoint.call(|core| core.receive(now, arrival));

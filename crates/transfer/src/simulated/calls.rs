@@ -2,7 +2,7 @@
 //! drawn, and the process may die in one. Without a world in the thread they are the real ones, and
 //! they are for what is not on its disk.
 
-use super::disk::{Disk, Inode, Name, Node};
+use super::disk::{Disk, Inode, Node};
 use super::random::Random;
 use super::system as clock;
 use crate::file_calls;
@@ -195,18 +195,13 @@ fn inode(stat: &system::Stat) -> Inode {
     (stat.st_dev, stat.st_ino)
 }
 
+/// The node of a file or directory that is on the disk of this thread's world. No call changes it:
+/// each asks the system once.
 fn node_of(file: impl AsFd) -> Option<Node> {
+    // Without a world the system need not be asked.
+    with(|_| ())?;
     let stat = fstat(file).ok()?;
     with(|world| world.disk.node(inode(&stat)))?
-}
-
-/// Whether a file or directory is on the disk of this thread's world.
-fn is_on_disk(file: impl AsFd) -> bool {
-    with(|_| ()).is_some() && node_of(file).is_some()
-}
-
-fn name_in(directory: impl AsFd, name: &[u8]) -> Option<Name> {
-    Some((node_of(directory)?, name.to_vec()))
 }
 
 fn inode_at(directory: impl AsFd, name: &[u8]) -> Option<Inode> {
@@ -230,50 +225,53 @@ pub(crate) fn openat(
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
     let path = bytes(path)?;
-    if !flags.contains(OFlags::CREATE) || !is_on_disk(&at) {
+    let creates = flags.contains(OFlags::CREATE);
+    let Some(directory) = creates.then(|| node_of(&at)).flatten() else {
         return system::openat(at, &path[..], flags, mode);
-    }
+    };
     let found = statat(&at, &path[..], AtFlags::SYMLINK_NOFOLLOW);
     let there = found.is_ok();
     if !there {
         whole(&[Fault::Full, Fault::Kill])?;
     }
     // Whoever runs the tests may be root; a server is not.
-    let read_only = found.is_ok_and(|stat| stat.st_mode & 0o200 == 0);
-    if read_only && name_in(&at, &path).is_some() {
+    if found.is_ok_and(|stat| stat.st_mode & 0o200 == 0) {
         return Err(Errno::ACCESS);
     }
     let opened = system::openat(&at, &path[..], flags, mode)?;
-    if let (false, Some(name)) = (there, name_in(&at, &path)) {
+    if !there {
         let stat = fstat(&opened)?;
         let mode = stat.st_mode & 0o7777;
-        with(|world| world.disk.create_file(inode(&stat), name, mode));
+        with(|world| {
+            let name = (directory, path);
+            world.disk.create_file(inode(&stat), name, mode);
+        });
     }
     Ok(opened)
 }
 
 pub(crate) fn mkdirat(at: impl AsFd, path: impl Arg, mode: Mode) -> Result<(), Errno> {
     let path = bytes(path)?;
-    if !is_on_disk(&at) {
+    let Some(directory) = node_of(&at) else {
         return system::mkdirat(&at, &path[..], mode);
-    }
+    };
     whole(&[Fault::Full, Fault::Kill])?;
     system::mkdirat(&at, &path[..], mode)?;
-    if let (Some(name), Some(inode)) = (name_in(&at, &path), inode_at(&at, &path)) {
-        with(|world| world.disk.create_directory(inode, name));
+    if let Some(inode) = inode_at(&at, &path) {
+        with(|world| world.disk.create_directory(inode, (directory, path)));
     }
     Ok(())
 }
 
 pub(crate) fn symlinkat(target: impl Arg, at: impl AsFd, path: impl Arg) -> Result<(), Errno> {
     let (target, path) = (bytes(target)?, bytes(path)?);
-    if !is_on_disk(&at) {
+    let Some(directory) = node_of(&at) else {
         return system::symlinkat(&target[..], &at, &path[..]);
-    }
+    };
     whole(&[Fault::Full, Fault::Kill])?;
     system::symlinkat(&target[..], &at, &path[..])?;
-    if let (Some(name), Some(inode)) = (name_in(&at, &path), inode_at(&at, &path)) {
-        with(|world| world.disk.create_link(inode, name, &target));
+    if let Some(inode) = inode_at(&at, &path) {
+        with(|world| world.disk.create_link(inode, (directory, path), &target));
     }
     Ok(())
 }
@@ -286,13 +284,13 @@ pub(crate) fn linkat(
     flags: AtFlags,
 ) -> Result<(), Errno> {
     let (old, new) = (bytes(old)?, bytes(new)?);
-    if !is_on_disk(&to) {
+    let Some(directory) = node_of(&to) else {
         return system::linkat(&from, &old[..], &to, &new[..], flags);
-    }
+    };
     whole(&[Fault::Full, Fault::Kill])?;
     system::linkat(&from, &old[..], &to, &new[..], flags)?;
-    if let (Some(name), Some(node)) = (name_in(&to, &new), node_at(&from, &old)) {
-        with(|world| world.disk.name(name, node));
+    if let Some(node) = node_at(&from, &old) {
+        with(|world| world.disk.name((directory, new), node));
     }
     Ok(())
 }
@@ -303,7 +301,9 @@ pub(crate) fn renameat(
     to: impl AsFd,
     new: impl Arg,
 ) -> Result<(), Errno> {
-    rename(from, &bytes(old)?, to, &bytes(new)?, RenameFlags::empty())
+    let directory = node_of(&to);
+    let flags = RenameFlags::empty();
+    rename(from, bytes(old)?, to, bytes(new)?, flags, directory)
 }
 
 pub(crate) fn renameat_with(
@@ -313,21 +313,21 @@ pub(crate) fn renameat_with(
     new: impl Arg,
     flags: RenameFlags,
 ) -> Result<(), Errno> {
-    if is_on_disk(&to) {
+    let directory = node_of(&to);
+    if directory.is_some() {
         whole(&[Fault::Rename])?;
     }
     let flags = match is_planted(Planted::Replacing) {
         true => RenameFlags::empty(),
         false => flags,
     };
-    rename(from, &bytes(old)?, to, &bytes(new)?, flags)
+    rename(from, bytes(old)?, to, bytes(new)?, flags, directory)
 }
 
 /// In a whole life everything that clients see follows from the seed: a file whose client has not
 /// set a time, such as standard input, has that of the life instead of the real file system's.
-fn date(at: impl AsFd, name: &[u8]) {
-    let found = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
-    let is_real = found.is_ok_and(|stat| stat.st_mtime > SET_BY_CLIENTS);
+fn date(at: impl AsFd, name: &[u8], has: &system::Stat) {
+    let is_real = has.st_mtime > SET_BY_CLIENTS;
     if !is_real || !clock::is_begun() {
         return;
     }
@@ -344,39 +344,41 @@ fn date(at: impl AsFd, name: &[u8]) {
     system::utimensat(&at, name, &times, AtFlags::SYMLINK_NOFOLLOW).ok();
 }
 
+/// `directory` is the node of `to`, if that is on the disk.
 fn rename(
     from: impl AsFd,
-    old: &[u8],
+    old: Vec<u8>,
     to: impl AsFd,
-    new: &[u8],
+    new: Vec<u8>,
     flags: RenameFlags,
+    directory: Option<Node>,
 ) -> Result<(), Errno> {
-    if !is_on_disk(&to) {
-        return system::renameat_with(&from, old, &to, new, flags);
-    }
+    let Some(directory) = directory else {
+        return system::renameat_with(&from, &old[..], &to, &new[..], flags);
+    };
     whole(&[Fault::Full, Fault::Kill])?;
-    let node = node_at(&from, old);
-    system::renameat_with(&from, old, &to, new, flags)?;
-    date(&to, new);
-    if let (Some(from), Some(to), Some(node)) = (name_in(&from, old), name_in(&to, new), node) {
-        with(|world| world.disk.rename(from, to, node));
+    let moved = statat(&from, &old[..], AtFlags::SYMLINK_NOFOLLOW);
+    system::renameat_with(&from, &old[..], &to, &new[..], flags)?;
+    let Ok(moved) = moved else { return Ok(()) };
+    date(&to, &new, &moved);
+    let node = with(|world| world.disk.node(inode(&moved))).flatten();
+    if let (Some(above), Some(node)) = (node_of(&from), node) {
+        with(|world| world.disk.rename((above, old), (directory, new), node));
     }
     Ok(())
 }
 
 pub(crate) fn unlinkat(at: impl AsFd, path: impl Arg, flags: AtFlags) -> Result<(), Errno> {
     let path = bytes(path)?;
-    if !is_on_disk(&at) {
+    let Some(directory) = node_of(&at) else {
         return system::unlinkat(&at, &path[..], flags);
-    }
+    };
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Removal) {
         return Ok(());
     }
     system::unlinkat(&at, &path[..], flags)?;
-    if let Some(name) = name_in(&at, &path) {
-        with(|world| world.disk.unname(name));
-    }
+    with(|world| world.disk.unname((directory, path)));
     Ok(())
 }
 
@@ -417,7 +419,7 @@ pub(crate) fn fsync(file: impl AsFd) -> Result<(), Errno> {
 }
 
 pub(crate) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
-    if !is_on_disk(&file) {
+    if node_of(&file).is_none() {
         return system::syncfs(file);
     }
     match fault(&[Fault::Flush, Fault::Kill])? {
@@ -441,55 +443,61 @@ pub(crate) fn syncfs(file: impl AsFd) -> Result<(), Errno> {
 }
 
 pub(crate) fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
-    if !is_on_disk(&file) {
+    let Some(node) = node_of(&file) else {
         return system::fchmod(&file, mode);
-    }
+    };
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Mode) {
         return Ok(());
     }
     system::fchmod(&file, mode)?;
-    if let Some(node) = node_of(file) {
-        with(|world| world.disk.set_mode(node, mode.as_raw_mode()));
-    }
+    with(|world| world.disk.set_mode(node, mode.as_raw_mode()));
     Ok(())
 }
 
 pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
-    if !is_on_disk(&file) {
+    let Some(node) = node_of(&file) else {
         return system::futimens(&file, times);
-    }
+    };
     whole(&[Fault::Kill])?;
     if is_planted(Planted::Time) {
         return Ok(());
     }
     system::futimens(&file, times)?;
-    if let Some(node) = node_of(file) {
-        let time = times.last_modification;
-        with(|world| world.disk.set_time(node, (time.tv_sec, time.tv_nsec)));
-    }
+    let time = times.last_modification;
+    with(|world| world.disk.set_time(node, (time.tv_sec, time.tv_nsec)));
     Ok(())
 }
 
 pub(crate) fn set_len(file: &File, size: u64) -> io::Result<()> {
-    if !is_on_disk(file) {
+    let Some(node) = node_of(file) else {
         return file_calls::set_len(file, size);
-    }
+    };
     whole(&[Fault::Full, Fault::Kill])?;
     if is_planted(Planted::Length) {
         return Ok(());
     }
     file_calls::set_len(file, size)?;
-    if let Some(node) = node_of(file) {
-        with(|world| world.disk.set_length(node, size));
-    }
+    with(|world| world.disk.set_length(node, size));
     Ok(())
 }
 
 pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> {
-    if !is_on_disk(file) {
-        return file_calls::write_all_at(file, data, at);
+    match node_of(file) {
+        Some(node) => write(node, file, data, at),
+        None => file_calls::write_all_at(file, data, at),
     }
+}
+
+pub(crate) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
+    match node_of(file) {
+        Some(node) => write(node, file, data, 0),
+        None => file_calls::write_all(file, data),
+    }
+}
+
+/// Writes to a file on the disk.
+fn write(node: Node, file: &File, data: &[u8], at: u64) -> io::Result<()> {
     let fault = fault(&[Fault::Full, Fault::Write, Fault::Kill])?;
     // A part may be written.
     let part = match fault {
@@ -500,19 +508,10 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], at: u64) -> io::Result<()> 
     let written = &data[..part.unwrap_or(0).saturating_sub(short)];
     let at = at + u64::from(at > 0 && is_planted(Planted::ShiftedWrite));
     file_calls::write_all_at(file, written, at)?;
-    if let Some(node) = node_of(file) {
-        with(|world| world.disk.write(node, at, written));
-    }
+    with(|world| world.disk.write(node, at, written));
     match fault {
         None => Ok(()),
         Some(Fault::Full) => Err(Errno::NOSPC.into()),
         Some(_) => Err(Errno::IO.into()),
     }
-}
-
-pub(crate) fn write_all(file: &File, data: &[u8]) -> io::Result<()> {
-    if !is_on_disk(file) {
-        return file_calls::write_all(file, data);
-    }
-    write_all_at(file, data, 0)
 }

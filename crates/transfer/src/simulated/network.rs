@@ -2,6 +2,7 @@
 
 use super::calls;
 use super::random::Random;
+use bytes::BytesMut;
 use noq_proto::EndpointConfig;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -20,6 +21,8 @@ use whimbrel_units::{Duration, Time};
 
 /// Headers of IPv4 and UDP, bytes.
 const HEADERS: u32 = 28;
+/// Datagrams in flight share memory of this size, bytes.
+const ROOM: usize = 1 << 16;
 /// The first port that the system chooses.
 const FIRST_PORT: u16 = 40_000;
 
@@ -54,6 +57,8 @@ pub(crate) struct Network {
     /// Hosts that nothing reaches and leaves.
     dark: BTreeSet<Host>,
     in_flight: BinaryHeap<Reverse<InFlight>>,
+    /// Where the next datagram is kept: one piece of memory for each would cost more than the copy.
+    room: BytesMut,
     sent: u64,
     /// Of all of them, with their times and addresses.
     digest: Digest,
@@ -62,7 +67,7 @@ pub(crate) struct Network {
 }
 
 struct End {
-    inbox: mpsc::UnboundedSender<(SocketAddr, Vec<u8>)>,
+    inbox: mpsc::UnboundedSender<(SocketAddr, BytesMut)>,
     driver: AbortHandle,
 }
 
@@ -72,7 +77,7 @@ struct InFlight {
     number: u64,
     from: SocketAddr,
     to: SocketAddr,
-    data: Vec<u8>,
+    data: BytesMut,
 }
 
 /// Whether this thread is in a simulated world.
@@ -97,6 +102,7 @@ pub(crate) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
         next_port: FIRST_PORT,
         dark: BTreeSet::new(),
         in_flight: BinaryHeap::new(),
+        room: BytesMut::new(),
         sent: 0,
         digest: Digest::default(),
         more: Arc::clone(&more),
@@ -208,13 +214,13 @@ async fn drive(
     carrier: Carrier,
     host: Host,
     port: u16,
-    mut arrived: mpsc::UnboundedReceiver<(SocketAddr, Vec<u8>)>,
+    mut arrived: mpsc::UnboundedReceiver<(SocketAddr, BytesMut)>,
 ) {
     let mut buffer = Vec::new();
     let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
         while let Ok((from, data)) = arrived.try_recv() {
-            carrier.receive_from(from, &data);
+            carrier.receive_from(from, data);
         }
         carrier.expire();
         while let Some(to) = carrier.send_to(&mut buffer) {
@@ -229,7 +235,7 @@ async fn drive(
         tokio::select! {
             biased;
             next = arrived.recv() => match next {
-                Some((from, data)) => carrier.receive_from(from, &data),
+                Some((from, data)) => carrier.receive_from(from, data),
                 None => break,
             },
             () = poll_fn(|cx| carrier.poll_work(cx)) => {}
@@ -286,12 +292,16 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
             if first.is_none_or(|Reverse(first)| at < first.at) {
                 network.more.notify_one();
             }
+            if network.room.capacity() < data.len() {
+                network.room.reserve(ROOM.max(data.len()));
+            }
+            network.room.extend_from_slice(data);
             network.in_flight.push(Reverse(InFlight {
                 at,
                 number: network.sent,
                 from: SocketAddr::new(network.addresses[host], port),
                 to,
-                data: data.to_vec(),
+                data: network.room.split(),
             }));
         }
     });

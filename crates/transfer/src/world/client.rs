@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::future::pending;
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -48,11 +48,16 @@ impl Content {
 
     /// Writes it to a file, which is old.
     fn write(self, path: &Path) -> std::io::Result<()> {
-        if let Some(above) = path.parent() {
-            fs::create_dir_all(above)?;
-        }
-        fs::write(path, self.data())?;
-        let file = fs::File::options().write(true).open(path)?;
+        let mut file = match fs::File::create(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if let Some(above) = path.parent() {
+                    fs::create_dir_all(above)?;
+                }
+                fs::File::create(path)?
+            }
+            created => created?,
+        };
+        file.write_all(&self.data())?;
         file.set_modified(UNIX_EPOCH + Duration::from_secs(self.0 % 1_000_000_000))
     }
 }
@@ -168,7 +173,7 @@ impl State {
 fn date(directory: &Path) -> std::io::Result<()> {
     match fs::File::open(directory) {
         Ok(opened) => opened.set_modified(UNIX_EPOCH),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
