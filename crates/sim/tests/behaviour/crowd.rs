@@ -1,4 +1,4 @@
-//! Many flows of Whimbrel on a slow path.
+//! Many flows of Whimbrel on a path that has little room for each.
 
 use crate::*;
 
@@ -42,4 +42,30 @@ fn flows_that_drain_together_do_not_take_each_other_for_others() {
     assert!(delay < ms(160.0), "{delay}");
     let without = mean_delay("whimbrel?drain=false");
     assert!(without > ms(160.0), "{without}");
+}
+
+/// 20 flows at 20 Mbit/s and an RTT of 10 ms, with a buffer of a BDP: 1.7 packets on the path for
+/// each flow and as many in the buffer, which is always full. A flow that begins takes the full
+/// buffer for the path, and its losses for the channel's.
+#[test]
+fn flows_on_a_buffer_that_is_always_full_have_equal_shares() {
+    let text = r#"
+        [link.L]
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        queue = "1 bdp"
+
+        [[flow]]
+        route = ["L"]
+        controller = "whimbrel"
+        count = 20
+        start = "0 s .. 5 s"
+
+        [run]
+        duration = "60 s"
+        "#;
+    let scenario = Scenario::parse(text, Path::new("room.toml")).expect("a scenario");
+    let fairness = (1..=6).map(|seed| run(&scenario.points()[0].network(seed)).jain());
+    let mean = fairness.sum::<f64>() / 6.0;
+    assert!(mean > 0.95, "Jain's index: {mean}");
 }

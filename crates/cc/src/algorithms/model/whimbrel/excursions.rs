@@ -79,8 +79,9 @@ impl Whimbrel {
             Mode::Cruise(cruise) => cruise,
             _ => return,
         };
-        // A policer loses what exceeds its rate, so only the part that arrives counts.
-        let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
+        // A policer, or a buffer that is always full, loses what exceeds its rate, so only the part
+        // that arrives counts.
+        let held = self.without_queue(self.window) * self.losses.arriving();
         let drain = Excursion::begin(now, self.window, self.delays.standing());
         self.rhythm.begin(now);
         self.enter(Mode::Drain(drain, cruise));
@@ -114,7 +115,7 @@ impl Whimbrel {
             return;
         }
         let (drain, cruise) = (*drain, *cruise);
-        self.losses.end_quiet(now, false);
+        self.losses.end_quiet(now, None);
         let (window, standing) = drain.before();
         self.window = window;
         let base = self.delays.base();
@@ -164,7 +165,7 @@ impl Whimbrel {
             return;
         }
         let (trial, mut compete) = (*trial, compete.clone());
-        self.losses.end_quiet(now, false);
+        self.losses.end_quiet(now, None);
         let (window, standing) = trial.before();
         let (base, min) = (self.delays.base(), trial.min());
         self.window = window;

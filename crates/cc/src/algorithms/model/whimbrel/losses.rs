@@ -16,6 +16,10 @@
 //! the fraction that is lost beyond the floor. A round here is at least one round trip, and
 //! [`BATCH`] packets: three deviations of a window of five packets are more than half of it.
 //!
+//! Startup measures the floor first, where it sees no queue. A flow that begins on a full buffer
+//! takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
+//! sees a shorter RTT it knows better, and the floor is void.
+//!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
 //! the square of the RTT T. So the same answer costs a flow with ten times the RTT a hundred times
@@ -63,6 +67,9 @@ const DRAINS: usize = 4;
 
 /// A channel that loses more than this is measured again and again.
 const DOUBTFUL: f64 = 0.04;
+
+/// More than this is not taken for lost when a drain leaves what arrives.
+const MOST_LOST: f64 = 0.9;
 
 /// A channel that loses up to this may be one that loses nothing.
 const NO_FLOOR: f64 = 0.01;
@@ -136,6 +143,10 @@ pub(super) struct Losses {
     rounds: u32,
     floor: f64,
     drains: [f64; DRAINS],
+    /// The base RTT at which startup measured the floor, s.
+    base: f64,
+    /// The fraction that the last batch lost.
+    lost: f64,
     /// Packets sent and lost while the path had room.
     quiet: Round,
     score: f64,
@@ -156,6 +167,8 @@ impl Losses {
             rounds: 0,
             floor: 0.0,
             drains: [0.0; DRAINS],
+            base: 0.0,
+            lost: 0.0,
             quiet: Round::NONE,
             score: 0.0,
             batch: Round::NONE,
@@ -186,6 +199,7 @@ impl Losses {
         }
         let Round { packets, lost } = std::mem::replace(&mut self.batch, Round::NONE);
         let fraction = lost / packets;
+        self.lost = fraction;
         let expected = self.floor * packets;
         let (share, deviations) = EXCESS;
         let bound = expected + deviations * (expected + 1.0).sqrt() + share * packets;
@@ -216,15 +230,17 @@ impl Losses {
         self.windows[0] = Some(self.windows[0].map_or(new, |range| range.union(new)));
     }
 
-    /// Ends a time in which the path had room: a drain, or startup.
-    pub fn end_quiet(&mut self, now: f64, first: bool) {
+    /// Ends a time in which the path had room: a drain or a trial, or startup with the base RTT
+    /// that it has `found`.
+    pub fn end_quiet(&mut self, now: f64, found: Option<f64>) {
         self.measured = now;
+        self.base = found.unwrap_or(self.base);
         let Round { packets, lost } = std::mem::replace(&mut self.quiet, Round::NONE);
         if packets <= 0.0 {
             return;
         }
         let fraction = lost / packets;
-        if first {
+        if found.is_some() {
             self.floor = fraction;
             self.drains = [fraction; DRAINS];
             return;
@@ -233,6 +249,17 @@ impl Losses {
         self.drains[0] = fraction;
         let min = self.drains.iter().copied().fold(1.0, f64::min);
         self.floor = self.floor.min(fraction * 1.5 + 0.002).max(min);
+    }
+
+    /// The base RTT is `base`. If that is shorter than startup found by more than a `queue`, there
+    /// was no room then, and what was lost was not the channel's.
+    pub fn on_base(&mut self, base: f64, queue: f64) {
+        if base < self.base - queue {
+            self.base = base;
+            self.floor = 0.0;
+            self.drains = [0.0; DRAINS];
+            self.quiet = Round::NONE;
+        }
     }
 
     /// The path was out: what it lost says nothing, nor does the next round trip.
@@ -245,12 +272,18 @@ impl Losses {
     /// The path is another one: its RTTs do not compare with those before.
     pub fn on_new_path(&mut self, rtt: f64) {
         self.windows = [Some(Range::of(rtt)), None];
+        self.base = rtt;
         self.rounds = 0;
     }
 
     /// Fraction of packets that the channel loses, 0 to a half.
     pub fn floor(&self) -> f64 {
         self.floor.clamp(0.0, 0.5)
+    }
+
+    /// The fraction of packets that arrives, as far as is known.
+    pub fn arriving(&self) -> f64 {
+        1.0 - self.lost.max(self.floor()).min(MOST_LOST)
     }
 
     /// Whether the channel loses so much that it must be measured again after `wait`: a policer
@@ -417,7 +450,7 @@ mod tests {
     fn what_is_lost_while_there_is_room_is_the_channels() {
         let mut losses = Losses::new();
         losses.on_round(round(1000.0, 50.0), 0.05, true, true);
-        losses.end_quiet(1.0, true);
+        losses.end_quiet(1.0, Some(0.05));
         assert_eq!(losses.floor(), 0.05);
         for _ in 0..10 {
             let back = losses.on_round(round(1000.0, 70.0), 0.05, false, false);
@@ -426,9 +459,21 @@ mod tests {
         // One drain without losses lowers the floor, and four forget it.
         for floor in [0.002, 0.002, 0.002, 0.002] {
             losses.on_round(round(1000.0, 0.0), 0.05, true, true);
-            losses.end_quiet(6.0, false);
+            losses.end_quiet(6.0, None);
             assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
         }
+    }
+
+    #[test]
+    fn the_floor_of_a_startup_on_a_full_buffer_is_void_when_the_base_is_found() {
+        let mut losses = Losses::new();
+        losses.on_round(round(50.0, 20.0), 0.04, true, true);
+        losses.end_quiet(1.0, Some(0.04));
+        losses.on_base(0.036, 0.005);
+        assert_eq!(losses.floor(), 0.4, "by less than a queue");
+        losses.on_base(0.03, 0.005);
+        assert_eq!(losses.floor(), 0.0);
+        assert!((losses.arriving() - 0.6).abs() < 1e-12);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Whimbrel {
 
     /// The path holds at least `held`, and what its rate says.
     pub(super) fn leave_startup(&mut self, now: f64, held: f64) {
-        self.losses.end_quiet(now, true);
+        self.losses.end_quiet(now, Some(self.delays.base()));
         let held = held.max(self.known_to_hold()).max(self.min_window());
         self.window = self.window.min(held);
         self.enter(Mode::Cruise(Cruise::after_startup()));
@@ -221,6 +221,8 @@ impl Whimbrel {
             Mode::Cruise(_) | Mode::Push(..) | Mode::Compete(_) => false,
         };
         let calm = matches!(self.mode, Mode::Cruise(_)) && queue < 2.0 * wanted;
+        let own = self.want(self.own_rate());
+        self.losses.on_base(self.delays.base(), own);
         let excess = self.losses.on_round(round, standing, room, calm);
         let mut quiet_buffer = false;
         if matches!(self.mode, Mode::Cruise(_) | Mode::Compete(_)) {
