@@ -2,15 +2,11 @@
 //! knows of it.
 
 use crate::packet::Block;
-use std::collections::VecDeque;
 
 /// Disjoint ranges in order, no two of them adjacent.
-///
-/// Where a window of many thousand segments has holes, they are filled from its beginning: a deque
-/// moves the few ranges before a hole instead of all those after it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
-    blocks: VecDeque<Block>,
+    blocks: Vec<Block>,
 }
 
 impl Ranges {
@@ -21,14 +17,14 @@ impl Ranges {
 
     /// All ranges, lowest first.
     #[cfg(test)]
-    pub fn blocks(&self) -> Vec<Block> {
-        self.blocks.iter().copied().collect()
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
     /// Index of the first range that ends after `seg`.
     fn position(&self, seg: u32) -> usize {
         // Nearly always it is the last range: data arrives in order beyond a hole.
-        match self.blocks.back() {
+        match self.blocks.last() {
             None => 0,
             Some(last) if seg >= last.end => self.blocks.len(),
             Some(last) if seg >= last.start => self.blocks.len() - 1,
@@ -85,10 +81,8 @@ impl Ranges {
             0 => self.blocks.insert(from, merged),
             count => {
                 self.blocks[from] = merged;
-                match count {
-                    1 => {}
-                    2 => drop(self.blocks.remove(from + 1)),
-                    _ => drop(self.blocks.drain(from + 1..last)),
+                if count > 1 {
+                    self.blocks.drain(from + 1..last);
                 }
             }
         }
@@ -96,17 +90,18 @@ impl Ranges {
 
     /// Removes all segments below `seg`.
     pub fn forget_below(&mut self, seg: u32) {
-        while self.blocks.front().is_some_and(|b| b.end <= seg) {
-            self.blocks.pop_front();
+        let gone = self.blocks.iter().take_while(|b| b.end <= seg).count();
+        if gone > 0 {
+            self.blocks.drain(..gone);
         }
-        if let Some(first) = self.blocks.front_mut() {
+        if let Some(first) = self.blocks.first_mut() {
             first.start = first.start.max(seg);
         }
     }
 
     /// The end of the highest range.
     pub fn highest(&self) -> Option<u32> {
-        self.blocks.back().map(|b| b.end)
+        self.blocks.last().map(|b| b.end)
     }
 
     /// The `n`th segment of the set, counted from the highest; `n` starts at 1.
