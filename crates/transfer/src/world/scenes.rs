@@ -212,6 +212,29 @@ async fn got(
     report
 }
 
+/// Meanwhile nothing is asked of the server, for longer than it keeps such a connection.
+#[test]
+fn directories_are_created_here_however_long_that_takes() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.subdirectory("stored/tree/empty");
+        scene.scratch.file("stored/tree/file", 1000);
+        let tree = vec![Some(RemotePath::new("tree").expect("a path"))];
+        let client = scene.client(Some(Span::from_secs(80)));
+        let options = GetOptions::new(client, tree, scene.scratch.subdirectory("got"));
+        let file = scene.scratch.path().join("got/tree/file");
+        let slow_down = async {
+            while !file.exists() {
+                sleep(Duration::from_millis(1)).await;
+            }
+            slow::set(Duration::from_secs(3000));
+        };
+        let (report, ()) = tokio::join!(get(options, |_| (), pending()), slow_down);
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert!(report.seconds > 180.0, "{} s", report.seconds);
+        assert!(scene.scratch.path().join("got/tree/empty").is_dir());
+    });
+}
+
 #[test]
 fn what_was_got_before_an_outage_is_not_got_again() {
     Scene::play(None, async |scene: Scene| {

@@ -268,21 +268,21 @@ impl Task for Get {
             }
             let routes = Routes::default();
             tokio::select! {
-                error = routes.accept(connection, STALL) => Err(error),
-                result = self.all(session, &routes) => {
-                    if result.is_ok() {
-                        self.counts.ended().await;
-                    }
-                    result
-                }
+                error = routes.accept(connection, STALL) => return Err(error),
+                result = self.content(session, &routes) => result?,
             }
+            self.counts.ended().await;
+            // The rest is done here: the server may close a connection without requests meanwhile.
+            self.others().await?;
+            self.mirror().await
         };
         work.boxed()
     }
 }
 
 impl Get {
-    async fn all(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
+    /// What the server has, and all files of it.
+    async fn content(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
         // What is done stays known when the connection is lost.
         if self.items.is_none() {
             self.items = Some(self.find(session).await?);
@@ -292,11 +292,7 @@ impl Get {
         self.counts.size.store(sizes, Ordering::Relaxed);
         let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
         self.counts.news.files(files.count() as u64);
-        self.files(session, routes).await?;
-        if !self.options.dry_run {
-            self.others().await?;
-        }
-        self.mirror().await
+        self.files(session, routes).await
     }
 
     /// Asks the server what is at the paths, and opens the directory for it.
@@ -586,6 +582,9 @@ impl Get {
 
     /// Creates directories and links; a directory's time is set when its files are there.
     async fn others(&mut self) -> Result<(), Error> {
+        if self.options.dry_run {
+            return Ok(());
+        }
         let items = self.items.iter().flatten();
         let others: Vec<Item> = items
             .rev()
