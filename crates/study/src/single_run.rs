@@ -9,8 +9,8 @@ use whimbrel_sim::sweep::Job;
 /// `--set link.L.loss='1 %'`.
 pub type Selection = fn(key: &str, value: &str) -> String;
 
-/// The only combination of a scenario, with its first seed. `output` is the argument that asks for
-/// one run, as errors name it.
+/// The only combination of a scenario, with its first seed. `output` is the argument that needs a
+/// single run; errors name it.
 ///
 /// # Errors
 /// If it has several combinations; the message names values to select one.

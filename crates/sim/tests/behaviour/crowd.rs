@@ -28,12 +28,15 @@ fn mean_delay(controller: &str) -> Duration {
         duration = "60 s"
         "#
     );
-    let scenario = Scenario::parse(&text, Path::new("crowd.toml")).expect("a scenario");
-    let delays = (1..=RUNS).map(|seed| {
-        let outcome = run(&scenario.points()[0].network(seed));
-        outcome.one_way_delay.mean.as_secs_f64()
-    });
-    Duration::from_secs_f64(delays.sum::<f64>() / RUNS as f64)
+    let delay = |outcome: Outcome| outcome.one_way_delay.mean.as_secs_f64();
+    Duration::from_secs_f64(mean(&text, RUNS, delay))
+}
+
+/// The mean of a value over so many runs of a scenario.
+fn mean(text: &str, runs: u64, value: impl Fn(Outcome) -> f64) -> f64 {
+    let scenario = Scenario::parse(text, Path::new("crowd.toml")).expect("a scenario");
+    let values = (1..=runs).map(|seed| value(run(&scenario.points()[0].network(seed))));
+    values.sum::<f64>() / runs as f64
 }
 
 #[test]
@@ -64,8 +67,6 @@ fn flows_on_a_buffer_that_is_always_full_have_equal_shares() {
         [run]
         duration = "60 s"
         "#;
-    let scenario = Scenario::parse(text, Path::new("room.toml")).expect("a scenario");
-    let fairness = (1..=6).map(|seed| run(&scenario.points()[0].network(seed)).jain());
-    let mean = fairness.sum::<f64>() / 6.0;
-    assert!(mean > 0.95, "Jain's index: {mean}");
+    let fairness = mean(text, 6, |outcome| outcome.jain());
+    assert!(fairness > 0.95, "Jain's index: {fairness}");
 }

@@ -8,7 +8,6 @@ use crate::fingerprint::Fingerprint;
 use crate::token::Token;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use whimbrel_quic::Factory;
 
 /// The fingerprint of the server that answers. The server sees neither the token of these options
 /// nor a trace of it: the connection ends when the server has shown its certificate.
@@ -23,9 +22,8 @@ pub fn fingerprint_of(options: &ClientOptions) -> BoxFuture<'_, Result<Fingerpri
             known_hosts: None,
             ..options.clone()
         };
-        let factory = || Factory::for_endpoint(stranger.controller.clone());
         let dial = Dial::new(&stranger, parameters::client(stranger.idle));
-        match dial.connect(&factory).await {
+        match dial.connect(&|| stranger.factory()).await {
             Err(Error::UnknownServer { found, .. }) => Ok(found),
             Err(error) => Err(error),
             Ok(_) => Err(Error::Protocol("the server has no certificate".to_owned())),

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{self, Instant, sleep};
 use whimbrel_cc::SavedPath;
-use whimbrel_quic::{Factory, Monitor, PacketLog};
+use whimbrel_quic::{Monitor, PacketLog};
 use whimbrel_units::Duration as Span;
 
 /// Time between calls with the progress.
@@ -155,7 +155,7 @@ impl Attempts {
             None => None,
         };
         let factory = || {
-            let mut factory = Factory::for_endpoint(options.controller.clone());
+            let mut factory = options.factory();
             if let Some(interval) = measurement.trace {
                 factory = factory.sampling(interval);
             }

@@ -12,6 +12,7 @@ use crate::token::Token;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::Factory;
 use whimbrel_quic::endpoint::Endpoint;
 use whimbrel_quic::key_exchange::AcceptedGroups;
 use whimbrel_units::Duration as Span;
@@ -79,6 +80,11 @@ impl ClientOptions {
             groups: AcceptedGroups::default(),
             tcp_algorithm: None,
         }
+    }
+
+    /// What builds the congestion controller of one attempt.
+    pub(crate) fn factory(&self) -> Factory {
+        Factory::for_endpoint(self.controller.clone())
     }
 
     /// The same for pipes: 3 minutes of silence, so that a laptop may change its network or sleep

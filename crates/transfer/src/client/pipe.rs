@@ -14,8 +14,8 @@ use noq_proto::VarInt;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::AbortHandle;
+use whimbrel_quic::Monitor;
 use whimbrel_quic::endpoint::{Connection, RecvStream};
-use whimbrel_quic::{Factory, Monitor};
 
 /// Timeout of a data stream's header.
 const HEADER: Duration = Duration::from_secs(60);
@@ -36,9 +36,8 @@ impl PipeClient {
     /// token.
     pub fn connect(options: ClientOptions) -> BoxFuture<'static, Result<Self, Error>> {
         let work = async move {
-            let factory = || Factory::for_endpoint(options.controller.clone());
             let parameters = parameters::piping_client(options.idle);
-            let session = ClientSession::open(&options, parameters, &factory).await?;
+            let session = ClientSession::open(&options, parameters, &|| options.factory()).await?;
             session.welcomed().await?;
             session.connection.send_in_order();
             let routes = Routes::default();

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::token::Token;
 use crate::wire::{Message, Reason, VERSION};
 use std::net::SocketAddr;
-use whimbrel_quic::Factory;
 use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream, SendStream};
 
 /// The stream of a meeting, or of an end that waits for the other one. Dropped, it ends.
@@ -76,9 +75,8 @@ impl Meeting {
             known_paths: None,
             ..options.clone()
         };
-        let factory = || Factory::for_endpoint(options.controller.clone());
         let dial = Dial::new(&options, parameters::piping_client(options.idle));
-        let connected = dial.connect(&factory).await?;
+        let connected = dial.connect(&|| options.factory()).await?;
         let request = Message::Meet {
             version: VERSION,
             place,

@@ -19,7 +19,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use whimbrel_quic::Factory;
 use whimbrel_units::Duration as Span;
 
 /// Ends that have met at a server may also be on one network: so long that one is preferred.
@@ -226,8 +225,7 @@ pub(super) async fn connect(
         fingerprint: Some(fingerprint),
         ..unknown
     };
-    let factory = || Factory::for_endpoint(known.controller.clone());
     let dial = Dial::new(&known, parameters::client(known.idle));
-    let connected = dial.connect(&factory).await?;
+    let connected = dial.connect(&|| known.factory()).await?;
     Ok((known, connected))
 }

@@ -63,7 +63,7 @@ impl Peer {
     }
 }
 
-/// What sends over the client of a pair, and tells nobody.
+/// A sender on the client's end of a pair, without a limit of its rate and without callbacks.
 fn sending<'a>(
     pair: &'a Pair,
     turns: &'a Turns,

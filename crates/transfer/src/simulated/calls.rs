@@ -195,8 +195,8 @@ fn inode(stat: &system::Stat) -> Inode {
     (stat.st_dev, stat.st_ino)
 }
 
-/// The node of a file or directory that is on the disk of this thread's world. No call changes it:
-/// each asks the system once.
+/// The node of a file or directory that is on the disk of this thread's world. It is the same before
+/// and after a call, so one look-up is enough.
 fn node_of(file: impl AsFd) -> Option<Node> {
     // Without a world the system need not be asked.
     with(|_| ())?;

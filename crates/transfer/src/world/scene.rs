@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::time::sleep;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_net::{LinkSpec, LossSpec};
-use whimbrel_quic::Factory;
 use whimbrel_units::{Duration as Span, Probability};
 
 /// A server that replaces files, and a client with a link of 10 Mbit/s to it.
@@ -174,8 +173,7 @@ async fn open_with(
     options: ClientOptions,
     parameters: TransportConfig,
 ) -> Result<ClientSession, Error> {
-    let factory = || Factory::for_endpoint(options.controller.clone());
-    ClientSession::open(&options, parameters, &factory).await
+    ClientSession::open(&options, parameters, &|| options.factory()).await
 }
 
 /// The link of most scenes.

@@ -212,7 +212,8 @@ async fn got(
     report
 }
 
-/// Meanwhile nothing is asked of the server, for longer than it keeps such a connection.
+/// While they are created the client has no request open, for longer than the server keeps such a
+/// connection.
 #[test]
 fn directories_are_created_here_however_long_that_takes() {
     Scene::play(None, async |scene: Scene| {

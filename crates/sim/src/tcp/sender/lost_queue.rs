@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// added.
 const QUEUES: usize = 6;
 
-/// Segments in ascending order, each once. Entries may be stale.
+/// Segments, which come out in ascending order, each once. Entries may be stale.
 #[derive(Debug, Default)]
 pub(super) struct LostQueue {
     /// None is empty, each is in ascending order, and their last segments are in descending order.
@@ -26,7 +26,7 @@ impl LostQueue {
     /// Adds a segment, unless it is there.
     #[inline]
     pub fn add(&mut self, seg: u32) {
-        let ends_below = |queue: &&mut VecDeque<u32>| queue.back().is_none_or(|last| *last < seg);
+        let ends_below = |queue: &&mut VecDeque<u32>| queue.back().is_some_and(|last| *last < seg);
         match self.queues.iter_mut().find(ends_below) {
             Some(queue) => queue.push_back(seg),
             None => self.add_inside(seg),

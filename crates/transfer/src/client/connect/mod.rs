@@ -107,11 +107,11 @@ impl<'a> Dial<'a> {
             let expected = known.or(given.map(Pins::from));
             let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
             let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
-            failed(format!(
-                "its name cannot be resolved: {e}; check its spelling, and whether this computer \
-                 is connected"
-            ))
-        })?;
+                failed(format!(
+                    "its name cannot be resolved: {e}; check its spelling, and whether this \
+                     computer is connected"
+                ))
+            })?;
             let addresses = race::order(addresses);
             // Over several interfaces each address is tried on the first that answers.
             let tries = addresses.iter().flat_map(|address| {

@@ -68,7 +68,7 @@ const DRAINS: usize = 4;
 /// A channel that loses more than this is measured again and again.
 const DOUBTFUL: f64 = 0.04;
 
-/// More than this is not taken for lost when a drain leaves what arrives.
+/// A drain leaves what arrives, but always at least as much as if this fraction were lost.
 const MOST_LOST: f64 = 0.9;
 
 /// A channel that loses up to this may be one that loses nothing.
