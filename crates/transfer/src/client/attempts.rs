@@ -108,6 +108,27 @@ impl Attempts {
         }
     }
 
+    /// Nothing was done yet.
+    fn begun(interval: Option<Span>, now: Instant) -> Self {
+        Self {
+            monitor: Monitor::default(),
+            earlier: Earlier::default(),
+            retries: 0,
+            connecting: Duration::ZERO,
+            took: Duration::ZERO,
+            lost_now: 0,
+            sent_packets: 0,
+            datagrams: 0,
+            mtu: 0,
+            paths: Vec::new(),
+            transport: None,
+            key_exchange: None,
+            saved: None,
+            intervals: IntervalStatistics::new(None, now),
+            interval,
+        }
+    }
+
     /// Adds the last connection to the earlier ones.
     fn leave(&mut self) {
         let last = std::mem::take(&mut self.monitor).snapshot();
@@ -130,23 +151,7 @@ impl Attempts {
         stop: impl Future<Output = ()>,
     ) -> (Self, Result<T::Done, Error>) {
         let started = Instant::now();
-        let mut this = Self {
-            monitor: Monitor::default(),
-            earlier: Earlier::default(),
-            retries: 0,
-            connecting: Duration::ZERO,
-            took: Duration::ZERO,
-            lost_now: 0,
-            sent_packets: 0,
-            datagrams: 0,
-            mtu: 0,
-            paths: Vec::new(),
-            transport: None,
-            key_exchange: None,
-            saved: None,
-            intervals: IntervalStatistics::new(None, started),
-            interval: measurement.interval,
-        };
+        let mut this = Self::begun(measurement.interval, started);
         let log = match &measurement.packet_log {
             Some(path) => match PacketLog::create(path) {
                 Ok(log) => Some(log),
@@ -169,8 +174,8 @@ impl Attempts {
         let mut connected: Option<Instant> = None;
         let mut worked = started;
         let result = loop {
-            let before = this.earlier.delivered;
             this.leave();
+            let before = this.earlier.delivered;
             let once = this.once(
                 options,
                 &factory,
@@ -352,5 +357,21 @@ impl Drop for Counted<'_> {
         let mut paths = self.session.paths();
         PathSummary::add_earlier(&mut paths, &self.attempts.paths);
         self.attempts.paths = paths;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_packets_of_a_connection_count_once() {
+        let mut attempts = Attempts::begun(None, Instant::now());
+        attempts.lost_now = 7;
+        assert_eq!(attempts.lost_packets(), 7);
+        attempts.leave();
+        // The next attempt does not connect.
+        attempts.leave();
+        assert_eq!(attempts.lost_packets(), 7);
     }
 }
