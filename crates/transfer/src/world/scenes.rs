@@ -593,3 +593,33 @@ fn a_small_file_that_the_server_cannot_read_fails_alone() {
         assert_eq!(file_names(&here), ["a", "c"]);
     });
 }
+
+/// What was on its way when the connection was lost counts as sent.
+#[test]
+fn large_files_of_a_tree_are_one_transfer_over_all_connections() {
+    Scene::play(None, async |scene: Scene| {
+        const SIZE: usize = 2_000_000;
+        let tree = scene.scratch.subdirectory("tree");
+        for n in 0..3 {
+            scene.scratch.file(&format!("tree/{n}"), SIZE);
+        }
+        let bytes = Cell::new(0);
+        let on_update = |update| count(&bytes, &update);
+        let outage = async {
+            arrived(&bytes, 3_000_000).await;
+            network::set_dark(SERVER, true);
+            sleep(Duration::from_secs(20)).await;
+            network::set_dark(SERVER, false);
+        };
+        let client = scene.client(Some(Span::from_secs(80)));
+        let options = TreeOptions::new(client, vec![tree.join("")]);
+        let sending = send_tree(options, on_update, pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert!(
+            report.retries > 0 && report.resumed_bytes > 500_000,
+            "{report:?}"
+        );
+        assert!(report.sent_bytes >= 3 * SIZE as u64, "{report:?}");
+    });
+}

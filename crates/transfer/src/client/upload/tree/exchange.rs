@@ -17,8 +17,9 @@ use crate::wire::{CheckedFile, ChunkHeader, Failure, Finish, Kind, MAX_MESSAGE, 
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use whimbrel_quic::endpoint::SendStream;
 
 /// Files in one question, at most.
@@ -289,16 +290,18 @@ impl TreeJob {
             }
             Ok::<_, Error>(next)
         };
-        let mut waiting: VecDeque<(usize, Job)> = VecDeque::new();
+        // Kept beside what sends them: a lost connection ends that, and the next one goes on.
+        let mut jobs = Vec::new();
         for number in large {
             match self.take_large(number) {
-                Ok(job) => waiting.push_back((number, job)),
+                Ok(job) => jobs.push((number, Arc::new(Mutex::new(job)))),
                 Err(error) => self.fail(number, error.to_string()),
             }
         }
-        let send_large = |(number, mut job): (usize, Job)| async move {
-            let result = job.send(session).await;
-            (number, job, result)
+        let mut waiting = jobs.clone().into_iter();
+        let send_large = |(number, job): (usize, Arc<Mutex<Job>>)| async move {
+            let result = job.lock().await.send(session).await;
+            (number, result)
         };
         let mut running = FuturesUnordered::new();
         let mut open: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -306,7 +309,7 @@ impl TreeJob {
         tokio::pin!(sending);
         let result = loop {
             while running.len() < LARGE
-                && let Some(job) = waiting.pop_front()
+                && let Some(job) = waiting.next()
             {
                 running.push(send_large(job));
             }
@@ -339,28 +342,26 @@ impl TreeJob {
                     Ok(other) => break Err(framing::unexpected(other)),
                     Err(error) => break Err(error),
                 },
-                Some((number, job, result)) = running.next() => {
-                    self.large.insert(number, job);
-                    match result {
-                        Ok(_) => self.stored(number),
-                        Err(Error::Refused(refusal)) if refusal.reason == Reason::DiskFull => {
-                            let file = printable(&self.items[number].path);
-                            let text = format!("{file}: {refusal}");
-                            break Err(Error::refused(Reason::DiskFull, text));
-                        }
-                        Err(error) if concerns_all(&error) => break Err(error),
-                        Err(error) => self.fail(number, error.to_string()),
+                Some((number, result)) = running.next() => match result {
+                    Ok(_) => self.stored(number),
+                    Err(Error::Refused(refusal)) if refusal.reason == Reason::DiskFull => {
+                        let file = printable(&self.items[number].path);
+                        let text = format!("{file}: {refusal}");
+                        break Err(Error::refused(Reason::DiskFull, text));
                     }
-                }
+                    Err(error) if concerns_all(&error) => break Err(error),
+                    Err(error) => self.fail(number, error.to_string()),
+                },
                 result = &mut sending, if all_sent.is_none() => match result {
                     Ok(packs) => all_sent = Some(packs),
                     Err(error) => break Err(error),
                 },
             }
         };
-        drop(running);
-        for (number, job) in waiting {
-            self.large.insert(number, job);
+        drop((running, waiting));
+        for (number, job) in jobs {
+            let job = Arc::into_inner(job).map(Mutex::into_inner);
+            self.large.extend(job.map(|job| (number, job)));
         }
         *packs = result?;
         reader.end().await.ok_or(Error::Stopped)?
