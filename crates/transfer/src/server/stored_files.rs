@@ -177,7 +177,7 @@ impl Session {
                 blocking(move || {
                     let mut freed = 0;
                     let removed = storage.remove(&path, recursive, &mut freed);
-                    shared.usage.changed(&user.name, -(freed as i64));
+                    shared.usage.changed(&user, -(freed as i64));
                     removed
                 })
                 .await

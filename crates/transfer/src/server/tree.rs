@@ -137,7 +137,7 @@ impl Session {
         let (written, to_commit) = mpsc::channel(WRITTEN);
         let committer = {
             let (stage, answers, count) = (Arc::clone(&stage), answers.clone(), Arc::clone(count));
-            let (shared, user) = (Arc::clone(&self.peer.shared), self.client.user.name.clone());
+            let (shared, user) = (Arc::clone(&self.peer.shared), Arc::clone(&self.client.user));
             let grown = move |growth| shared.usage.changed(&user, growth);
             let name = move |batch| name(&stage, batch, &count, &grown);
             // What is written gets its names also if the client leaves.
@@ -407,4 +407,25 @@ fn check(
     // What cannot be looked up is needed; storing it gives the reason.
     let needed = files.iter().map(|file| there(file).is_none()).collect();
     (Message::Need { needed }, growth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{MAX_MESSAGE, Refusal};
+
+    #[test]
+    fn the_answer_to_a_pack_fits_a_message_however_many_files_failed() {
+        let failure = |index| Failure {
+            index,
+            refusal: Refusal::new(Reason::Exists, "é".repeat(1000)),
+        };
+        let answer = packed(7, (0..1000).map(failure).collect());
+        assert!(answer.encode().len() <= MAX_MESSAGE);
+        let Message::Packed { pack: 7, failures } = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(failures.len(), 1000);
+        assert!(!failures[0].refusal.text.is_empty());
+    }
 }

@@ -1,18 +1,27 @@
 //! How much users store, against their quotas.
 
 use super::client::Client;
+use super::users::User;
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::lock::lock;
 use crate::wire::Reason;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use whimbrel_units::Bytes;
 
 /// Bytes that each user with a quota stores, transfers in progress included.
 #[derive(Debug, Default)]
-pub(super) struct Usage(Mutex<HashMap<String, Arc<AtomicI64>>>);
+pub(super) struct Usage(Mutex<HashMap<Key, Arc<AtomicI64>>>);
+
+/// The name and the directory of a user: in another directory there are other files.
+type Key = (String, PathBuf);
+
+fn key(user: &User) -> Key {
+    (user.name.clone(), user.directory.clone())
+}
 
 /// Room for a file. Dropped before the file is stored, it gives back what did not arrive.
 #[derive(Debug)]
@@ -37,7 +46,11 @@ impl Usage {
     ) -> Result<Reservation, Error> {
         let used = match client.user.quota {
             Some(quota) => Some((self.of(client).await?, quota)),
-            None => None,
+            None => {
+                // What is stored from now on does not count, until it is looked at again.
+                lock(&self.0).remove(&key(&client.user));
+                None
+            }
         };
         let reservation = Reservation {
             used,
@@ -53,7 +66,7 @@ impl Usage {
     async fn of(&self, client: &Client) -> Result<Arc<AtomicI64>, Error> {
         let find = || {
             let users = lock(&self.0);
-            users.get(&client.user.name).cloned()
+            users.get(&key(&client.user)).cloned()
         };
         if let Some(found) = find() {
             return Ok(found);
@@ -63,14 +76,14 @@ impl Usage {
         let used = Arc::new(AtomicI64::new(i64::try_from(used).unwrap_or(i64::MAX >> 1)));
         let mut users = lock(&self.0);
         // Another transfer may have counted meanwhile.
-        let entry = users.entry(client.user.name.clone()).or_insert(used);
+        let entry = users.entry(key(&client.user)).or_insert(used);
         Ok(Arc::clone(entry))
     }
 
     /// So many bytes are stored more (or less) than before.
-    pub fn changed(&self, user: &str, by: i64) {
+    pub fn changed(&self, user: &User, by: i64) {
         let users = lock(&self.0);
-        if let Some(used) = users.get(user) {
+        if let Some(used) = users.get(&key(user)) {
             used.fetch_add(by, Ordering::Relaxed);
         }
     }
@@ -128,7 +141,7 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
     use crate::scratch_directory::ScratchDirectory;
-    use crate::server::users::{Rights, User};
+    use crate::server::users::Rights;
     use crate::storage::{Storage, StorageOptions};
     use crate::token::Token;
     use whimbrel_cc::fairness::Priority;
@@ -179,5 +192,50 @@ mod tests {
         drop(stored);
         assert!(reserve(41).await.is_err(), "too much");
         reserve(40).await.expect("it fits");
+    }
+
+    #[tokio::test]
+    async fn files_of_more_than_4_gib_count() {
+        const GIB: u64 = 1 << 30;
+        let scratch = ScratchDirectory::new();
+        let mut client = client(&scratch, "alice");
+        Arc::make_mut(&mut client.user).quota = Some(10 * GIB);
+        let usage = Usage::default();
+        let reserve = |needed| usage.reserve(&client, needed, 0, Arc::default());
+        let first = reserve(6 * GIB).await.expect("it fits");
+        first.stored(6 * GIB, 0);
+        drop(first);
+        assert!(reserve(5 * GIB).await.is_err(), "too much");
+        let second = reserve(4 * GIB).await.expect("it fits");
+        // It replaces the first one.
+        second.stored(4 * GIB, 6 * GIB);
+        drop(second);
+        reserve(6 * GIB).await.expect("it fits");
+    }
+
+    /// The operator may change what a user has while the server runs.
+    #[tokio::test]
+    async fn what_a_user_has_is_looked_at_again_where_it_was_not_counted() {
+        let scratch = ScratchDirectory::new();
+        let with = |directory: &str, quota| {
+            let mut client = client(&scratch, "alice");
+            client.storage =
+                Storage::open(&scratch.subdirectory(directory), StorageOptions::default())
+                    .expect("opened");
+            let user = Arc::make_mut(&mut client.user);
+            (user.directory, user.quota) = (directory.into(), quota);
+            client
+        };
+        let usage = Usage::default();
+        let reserve = async |client: &Client, needed| {
+            let reserved = usage.reserve(client, needed, 0, Arc::default()).await;
+            reserved.is_ok()
+        };
+        let limited = with("a", Some(10_000));
+        assert!(reserve(&limited, 10_000).await);
+        assert!(reserve(&with("a", None), 20_000).await);
+        scratch.file("a/file", 9000);
+        assert!(!reserve(&limited, 2000).await, "too much");
+        assert!(reserve(&with("b", Some(10_000)), 9000).await, "elsewhere");
     }
 }
