@@ -398,3 +398,25 @@ fn a_file_comes_in_so_many_parts() {
     }
     assert!(add(None).is_err());
 }
+
+/// A hole at its end takes no chunk.
+#[test]
+fn a_stream_ends_within_what_its_user_may_store() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        for (size, fits) in [(100, true), (101, false)] {
+            let scratch = ScratchDirectory::in_memory();
+            let full = || Error::refused(Reason::Quota, "too much");
+            let receiver = Receiver {
+                grow: Box::new(move |size| (size <= 100).then_some(()).ok_or_else(full)),
+                ..receiver(&scratch, None)
+            };
+            let result = receive(&pair, &receiver, async |peer| {
+                peer.chunk(0, &[7; 10]).await;
+                let content = [vec![7; 10], vec![0; size - 10]].concat();
+                peer.finish(&content, 1).await;
+            });
+            let result = result.await;
+            assert_eq!(result.is_ok(), fits, "{size}: {result:?}");
+        }
+    });
+}

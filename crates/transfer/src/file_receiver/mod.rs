@@ -181,6 +181,8 @@ impl Receiver {
                         {
                             return Err(Error::Protocol("the size is not the announced one".to_owned()));
                         }
+                        // Behind its last chunk a file may end with a hole.
+                        (self.grow)(announced.size)?;
                         finish = Some(announced);
                     }
                     // The sender gives up, and says why.
