@@ -113,8 +113,15 @@ impl FromStr for TokenHash {
             })
             .and_then(|bytes| bytes.try_into().ok())
             .map(Self)
-            .ok_or_else(|| {
-                format!("`{text}` is not the hash of a token; `whimbrel token new` makes both")
+            .ok_or_else(|| match text.parse::<Token>() {
+                // It is not shown: it may be one that is in use.
+                Ok(_) => {
+                    "this is a token, and its hash is expected; `whimbrel token new` makes both"
+                        .to_owned()
+                }
+                Err(_) => {
+                    format!("`{text}` is not the hash of a token; `whimbrel token new` makes both")
+                }
             })
     }
 }
@@ -156,5 +163,24 @@ mod tests {
         for wrong in ["", "blake3:", "blake3:00", token.reveal().as_str()] {
             assert!(wrong.parse::<TokenHash>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn no_error_shows_what_may_be_a_token() {
+        let secret = Token::random().expect("randomness").reveal();
+        for damaged in [
+            &secret[1..],
+            &format!("{}1", &secret[1..]),
+            &format!("{}x", *secret),
+        ] {
+            let error = damaged.parse::<Token>().expect_err("damaged");
+            let error = error.to_lowercase();
+            assert!(!error.contains(&secret[1..]), "{error}");
+        }
+        // Somebody writes the token where its hash belongs.
+        let error = secret.parse::<TokenHash>().expect_err("no hash");
+        assert!(!error.contains(secret.as_str()), "{error}");
+        let error = "x".parse::<TokenHash>().expect_err("no hash");
+        assert!(error.contains("`x`"), "{error}");
     }
 }

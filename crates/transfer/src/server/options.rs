@@ -232,7 +232,7 @@ pub enum Event {
         /// The client.
         peer: RemoteUser,
     },
-    /// A file was not stored.
+    /// A request failed.
     Failed {
         /// The client.
         peer: RemoteUser,

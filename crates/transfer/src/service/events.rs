@@ -87,7 +87,7 @@ impl Event {
                 name: Some(name),
                 error,
             } => {
-                format!("not stored {name} from {peer}: {}", why(error))
+                format!("failed: {name} for {peer}: {}", why(error))
             }
             Self::Failed {
                 peer,
@@ -225,7 +225,7 @@ fn one_file(
     })
 }
 
-/// Why a file was not stored, for the operator of the server.
+/// Why a request failed, for the operator of the server.
 fn why(error: &Error) -> String {
     match error {
         Error::Refused(refusal) => refusal.to_string(),
@@ -266,6 +266,23 @@ mod tests {
             })
         );
         assert!(tree(None).json()["name"].is_null());
+        let piped = Event::Piped {
+            peer: peer.clone(),
+            key_exchange: Some(KeyExchange::POST_QUANTUM),
+            target: "ssh".to_owned(),
+            sent: Bytes::new(1000),
+            received: Bytes::new(2000),
+            took: Duration::from_secs(1),
+        };
+        assert_eq!(
+            piped.line(),
+            "joined bob at 127.0.0.1:4433 to ssh: 2 kB to it, 1 kB from it, 1 s"
+        );
+        let json = piped.json();
+        assert_eq!(
+            (&json["sent"], &json["received"]),
+            (&json!(1000), &json!(2000))
+        );
         let sent = Event::Sent {
             peer: peer.clone(),
             key_exchange: Some(KeyExchange::X25519),
