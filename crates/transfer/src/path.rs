@@ -204,6 +204,12 @@ mod tests {
             ("a\\xff".into(), "a\\xfe".into())
         );
         assert_eq!(printable("a\u{202e}b\n".as_bytes()), "a\\u{202e}b\\u{a}");
+        let marks = [
+            "\u{200e}", "\u{200f}", "\u{202a}", "\u{2066}", "\u{2067}", "\u{2069}",
+        ];
+        for mark in marks {
+            assert!(printable(mark.as_bytes()).is_ascii(), "{mark:?}");
+        }
     }
 
     proptest! {

@@ -55,6 +55,8 @@ mod tests {
         let mut waits = BackOff::default();
         let seconds: Vec<f64> = (0..7).map(|_| waits.next(0.5).as_secs_f64()).collect();
         assert_eq!(seconds, [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]);
+        // However long nothing works.
+        assert!((0..100).all(|_| waits.next(0.5) == LONGEST));
         waits.reset();
         assert_eq!(waits.next(0.0), Duration::from_millis(375));
         assert_eq!(waits.next(1.0), Duration::from_millis(1250));

@@ -61,6 +61,13 @@ mod tests {
             fs::read_to_string(&path).expect("a file").lines().count(),
             2
         );
+        // What the user has written beside them stays.
+        let comment = "# mine\n\n";
+        let written = format!("{comment}{}", fs::read_to_string(&path).expect("a file"));
+        fs::write(&path, written).expect("written");
+        known.set("x:4440", &b).expect("written");
+        let text = fs::read_to_string(&path).expect("a file");
+        assert!(text.starts_with(comment), "{text}");
         // Of several lines the last one counts.
         let both = format!("x:4440 {b}\nx:4440 {c}\n", c = Fingerprint::of_key(b"c"));
         fs::write(&path, both).expect("written");

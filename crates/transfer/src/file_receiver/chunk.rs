@@ -64,6 +64,14 @@ pub(super) async fn receive(
     receiving.run().await
 }
 
+/// The same in memory of at most twice its length.
+fn shrunk(data: BytesMut) -> BytesMut {
+    if data.len() < data.capacity() / 2 {
+        return BytesMut::from(&data[..]);
+    }
+    data
+}
+
 fn lost(error: ReadError) -> Error {
     Error::Lost(error.to_string())
 }
@@ -127,9 +135,7 @@ impl Receiving {
             if data.is_empty() {
                 break;
             }
-            if data.len() < data.capacity() / 2 {
-                data = BytesMut::from(&data[..]);
-            }
+            let data = shrunk(data);
             let end = at + data.len() as u64;
             if end == self.range.end && self.stream.read_chunk(1).await.map_err(lost)?.is_some() {
                 return Err(wrong(&self.range));
@@ -330,5 +336,17 @@ mod tests {
             .try_for_each(&mut add)
             .expect("few gaps");
         assert!(pieces.take(1).try_for_each(add).is_err());
+    }
+
+    /// A sender may send a byte at a time, and the disk may be slow.
+    #[test]
+    fn what_waits_to_be_written_takes_little_more_memory_than_its_length() {
+        for length in [1, 1000, PIECE as usize / 2, PIECE as usize] {
+            let mut data = BytesMut::with_capacity(PIECE as usize);
+            data.extend_from_slice(&vec![7; length]);
+            let shrunk = shrunk(data);
+            assert_eq!(shrunk, vec![7; length]);
+            assert!(shrunk.capacity() <= 2 * length, "{}", shrunk.capacity());
+        }
     }
 }

@@ -322,3 +322,28 @@ fn the_turn_of_a_chunk_lasts_until_quic_has_it() {
         assert_eq!(turn.available_permits(), 0);
     });
 }
+
+/// The streams of a transfer that failed end before the receiver has said why.
+#[test]
+fn the_reason_of_a_receiver_that_stops_the_streams_is_waited_for() {
+    Pair::play_with_window(10_000_000, 64 << 10, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        // As long as that, and no longer.
+        for (after, heard) in [(500, true), (10_000, false)] {
+            let (source, _) = file(&scratch, 2 * CHUNK);
+            let sent = send(&pair, source, async |peer| {
+                peer.accept(&[]).await;
+                let stream = peer.connection.accept_uni().await;
+                stream.expect("a stream").stop(7u32.into()).expect("open");
+                tokio::time::sleep(Duration::from_millis(after)).await;
+                let refusal = Refusal::new(Reason::DiskFull, "no room");
+                write(&mut peer.send, &Message::Refused(refusal)).await.ok();
+            });
+            let sent = sent.await;
+            match heard {
+                true => assert!(matches!(sent, Err(Error::Refused(_))), "{sent:?}"),
+                false => assert!(matches!(sent, Err(Error::Lost(_))), "{sent:?}"),
+            }
+        }
+    });
+}

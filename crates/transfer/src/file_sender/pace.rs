@@ -71,4 +71,17 @@ mod tests {
             );
         }
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_not_made_up_for() {
+        let pace = Pace::new(Rate::from_bits_per_sec(8_000_000));
+        pace.pass(1000).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let (start, mut passed) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(1) {
+            pace.pass(10_000).await;
+            passed += 10_000;
+        }
+        assert!((1_000_000..1_100_000).contains(&passed), "{passed}");
+    }
 }

@@ -178,4 +178,28 @@ mod tests {
         let content = std::fs::read(&path).expect("read");
         assert_eq!(read.expect("it is read again"), content);
     }
+
+    #[test]
+    fn attributes_count_for_the_length_of_a_pack() {
+        let attribute = |n: u8| crate::wire::Attribute {
+            name: [&b"user."[..], &[b'a' + n]].concat(),
+            value: vec![n; crate::wire::MAX_VALUE],
+        };
+        let entry = PackEntry {
+            path: b"a".to_vec(),
+            metadata: Metadata {
+                attributes: (0..8).map(attribute).collect(),
+                ..Metadata::plain(Kind::File)
+            },
+            content: Bytes::new(),
+        };
+        let mut packing = Packing::new();
+        let mut packs: Vec<_> = (0..100).filter_map(|n| packing.add(n, &entry)).collect();
+        packs.extend(packing.finish());
+        assert!(packs.iter().all(|pack| pack.content.len() <= MAX_PACK));
+        assert_eq!(
+            packs.iter().map(|pack| pack.items.len()).sum::<usize>(),
+            100
+        );
+    }
 }

@@ -656,4 +656,15 @@ mod tests {
         assert!(source.changed().expect("inspected"));
         assert_eq!(read(5 * GIB..5 * GIB + 4), None);
     }
+
+    /// No more than these are sent: a server refuses others.
+    #[test]
+    fn of_a_mode_the_permission_bits_are_sent() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = crate::scratch_directory::ScratchDirectory::new();
+        let path = scratch.file("a", 1);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o6755)).expect("set");
+        let found = std::fs::metadata(&path).expect("there");
+        assert_eq!(metadata_of(&found, Kind::File).mode, Some(0o755));
+    }
 }

@@ -94,6 +94,7 @@ async fn write(to: &mut (impl AsyncWrite + Unpin), data: &Bytes) -> std::io::Res
 mod tests {
     use super::*;
     use crate::connection::pair::Pair;
+    use crate::connection::routes::Routes;
     use crate::wire::CHUNK_HEADER;
     use noq_proto::VarInt;
     use std::future::pending;
@@ -118,6 +119,35 @@ mod tests {
             tokio::select! {
                 sent = outward(from, pending(), &mut writer) => assert_eq!(sent.ok(), Some(5)),
                 () = taking => unreachable!("it has no end"),
+            }
+        });
+    }
+
+    /// A terminal, for one, has a buffer.
+    #[test]
+    fn what_comes_is_not_kept_in_a_buffer() {
+        Pair::play(1_000_000_000, async |pair: Pair| {
+            let routes = Routes::default();
+            let (route, streams) = routes.open(1).expect("the first");
+            let mut reader = PipeReader::new(streams);
+            let (to, mut output) = duplex(64);
+            let to = tokio::io::BufWriter::new(to);
+            let mut writer = PipeWriter::new(pair.client.clone(), route.transfer);
+            let talking = async {
+                for word in ["one", "two"] {
+                    let taken = writer.write(Bytes::from(word)).await.expect("sent");
+                    assert!(taken);
+                    let mut read = [0; 3];
+                    let second = Duration::from_secs(1);
+                    let arrived = tokio::time::timeout(second, output.read_exact(&mut read)).await;
+                    arrived.expect("in time").expect("open");
+                    assert_eq!(read, word.as_bytes());
+                }
+            };
+            tokio::select! {
+                () = talking => {}
+                received = inward(to, &mut reader) => panic!("it has no end: {received:?}"),
+                error = routes.accept(&pair.server, Duration::from_secs(10)) => panic!("{error}"),
             }
         });
     }

@@ -93,3 +93,43 @@ impl Drop for Slot {
         self.shared.strangers().leave(self.number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch_directory::ScratchDirectory;
+    use crate::server::Limits;
+    use crate::server::shares::Shares;
+    use crate::server::users::{Rights, User, Users};
+    use crate::storage::{Storage, StorageOptions};
+    use crate::token::Token;
+    use whimbrel_cc::fairness::Priority;
+
+    /// However many connections it has, and from wherever.
+    #[test]
+    fn one_user_leaves_connections_to_others() {
+        let scratch = ScratchDirectory::new();
+        let storage = Storage::open(scratch.path(), StorageOptions::default()).expect("opened");
+        let user = |name: &str| {
+            let token = Token::random().expect("randomness");
+            User {
+                name: name.to_owned(),
+                ..User::owner(&token, Rights::default(), Priority::HIGHEST)
+            }
+        };
+        let users = Users::new(["alice", "bob"].map(user));
+        let shared = Arc::new(Shared {
+            connections: Shares::new(4),
+            ..Shared::new(storage, users, Limits::default())
+        });
+        let slot = |number| Slot {
+            shared: Arc::clone(&shared),
+            number,
+            admitted: OnceLock::new(),
+        };
+        let slots: Vec<_> = (0..5).map(slot).collect();
+        let admit = |number: usize, user| slots[number].admit(user).is_ok();
+        assert!(admit(0, "alice") && admit(1, "alice") && !admit(2, "alice"));
+        assert!(admit(3, "bob") && admit(4, "bob"));
+    }
+}

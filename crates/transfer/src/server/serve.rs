@@ -1,18 +1,15 @@
 //! The server's socket, and the loop that accepts connections.
 
 use super::admission::{admit, admit_tcp};
-use super::counts::{Counters, Counts};
+use super::counts::Counts;
 use super::incoming::{Receiving, Share};
 use super::known_clients::KnownClients;
 use super::meetings::Meetings;
 use super::options::{Event, ServeOptions};
-use super::queue::Places;
 use super::reset::endpoint_config;
 use super::shared::{OnEvent, Shared};
-use super::shares::Shares;
-use super::strangers::{self, Bounds, Strangers};
+use super::strangers;
 use super::tcp::{self, Tcp};
-use super::usage::Usage;
 use super::users::{User, Users};
 use crate::connection::{close, datagrams, over_tcp, parameters, udp};
 use crate::credentials::identity::Identity;
@@ -24,7 +21,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::{self, Endpoint};
@@ -32,14 +28,6 @@ use whimbrel_quic::{Factory, SharedNode};
 
 /// Ports that are tried until one is free for both UDP and TCP.
 const FREE_PORTS: u32 = 16;
-/// Connections of authenticated clients that wait for a place, at most.
-const WAITING: usize = 1000;
-/// Packs of trees that are written at once, for all clients.
-const WRITERS: usize = 32;
-/// Maximum number of listings of all clients at once.
-const MAX_LISTINGS: usize = 16;
-/// Maximum number of pipes of all clients.
-const MAX_PIPES: usize = 256;
 
 /// A server with an open socket.
 #[derive(Debug)]
@@ -129,24 +117,10 @@ impl Server {
         let endpoint_config = datagrams::accept(endpoint_config(identity));
         let endpoint = udp::endpoint(endpoint_config, Some(config), socket, listen)?;
         let shared = Arc::new(Shared {
-            storage,
-            users: watch::Sender::new(Arc::new(users)),
-            limits,
-            strangers: Mutex::default(),
-            half_open: Mutex::new(Strangers::within(Bounds::HALF_OPEN)),
-            counts: Counters::default(),
-            connections: Shares::new(limits.connections + WAITING),
             node,
-            incoming: Arc::default(),
-            places: Places::new(limits.connections),
-            claims: Arc::default(),
-            usage: Usage::default(),
-            directories: Mutex::default(),
-            pipes: Shares::new(MAX_PIPES),
-            listings: Shares::new(MAX_LISTINGS),
             code: Mutex::new(code),
             meetings: meet.then(Meetings::default),
-            writers: Arc::new(Semaphore::new(WRITERS)),
+            ..Shared::new(storage, users, limits)
         });
         Ok(Self {
             endpoint,

@@ -7,7 +7,7 @@ use super::meetings::Meetings;
 use super::options::{Event, Limits};
 use super::queue::Places;
 use super::shares::Shares;
-use super::strangers::Strangers;
+use super::strangers::{Bounds, Strangers};
 use super::usage::Usage;
 use super::users::{User, Users};
 use crate::blocks::{CHUNK, MAX_BLOCKS};
@@ -21,6 +21,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use whimbrel_quic::SharedNode;
+
+/// Connections of authenticated clients that wait for a place, at most.
+const WAITING: usize = 1000;
+/// Packs of trees that are written at once, for all clients.
+const WRITERS: usize = 32;
+/// Maximum number of listings of all clients at once.
+const MAX_LISTINGS: usize = 16;
+/// Maximum number of pipes of all clients.
+const MAX_PIPES: usize = 256;
 
 /// What a server does with an event.
 pub(super) type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
@@ -69,6 +78,30 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// Nobody is connected. Nobody may become the owner by words, and nobody meets.
+    pub fn new(storage: Storage, users: Users, limits: Limits) -> Self {
+        Self {
+            storage,
+            users: watch::Sender::new(Arc::new(users)),
+            limits,
+            strangers: Mutex::default(),
+            half_open: Mutex::new(Strangers::within(Bounds::HALF_OPEN)),
+            counts: Counters::default(),
+            connections: Shares::new(limits.connections + WAITING),
+            node: SharedNode::default(),
+            incoming: Arc::default(),
+            places: Places::new(limits.connections),
+            claims: Arc::default(),
+            usage: Usage::default(),
+            directories: Mutex::default(),
+            pipes: Shares::new(MAX_PIPES),
+            listings: Shares::new(MAX_LISTINGS),
+            code: Mutex::default(),
+            meetings: None,
+            writers: Arc::new(Semaphore::new(WRITERS)),
+        }
+    }
+
     /// The largest file that is accepted, bytes.
     pub fn max_file(&self) -> u64 {
         self.limits.file.get().min(MAX_BLOCKS * CHUNK)

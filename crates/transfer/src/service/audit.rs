@@ -70,6 +70,7 @@ mod tests {
     use crate::RemoteUser;
     use crate::scratch_directory::ScratchDirectory;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
     use whimbrel_units::{Bytes, Duration};
 
     #[test]
@@ -95,6 +96,8 @@ mod tests {
         };
         let log = AuditLog::open(&path).expect("it opens");
         log.record(&stored).expect("written");
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o137, 0, "others learn nothing: {mode:o}");
         fs::rename(&path, folder.path().join("audit.1")).expect("renamed");
         log.record(&failed).expect("written");
         log.record(&failed).expect("written");

@@ -33,10 +33,12 @@ pub(crate) enum Fault {
     Rename,
     /// The process is killed.
     Kill,
+    /// The mode of a file does not change. Lives draw it never.
+    Mode,
 }
 
 impl Fault {
-    /// All of them, and their names.
+    /// Those that lives draw, and their names.
     pub const ALL: [(Self, &str); 5] = [
         (Self::Full, "full"),
         (Self::Write, "write"),
@@ -446,7 +448,7 @@ pub(crate) fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
     let Some(node) = node_of(&file) else {
         return system::fchmod(&file, mode);
     };
-    whole(&[Fault::Kill])?;
+    whole(&[Fault::Mode, Fault::Kill])?;
     if is_planted(Planted::Mode) {
         return Ok(());
     }

@@ -489,4 +489,34 @@ mod tests {
             lock_and_remove();
         });
     }
+
+    #[test]
+    fn what_is_about_to_be_written_fits_beside_what_stays_free() {
+        // Other tests write to the same disk.
+        let refused = (0..10).any(|_| {
+            let scratch = ScratchDirectory::in_memory();
+            let mut options = StorageOptions::default();
+            let usable = {
+                options.keep_free = KeepFree::Bytes(whimbrel_units::Bytes::new(0));
+                let storage = Storage::open(scratch.path(), options).expect("opened");
+                storage.check_space(0).expect("some")
+            };
+            let keep = usable.saturating_sub(4 << 20);
+            options.keep_free = KeepFree::Bytes(whimbrel_units::Bytes::new(keep));
+            let storage = Storage::open(scratch.path(), options).expect("opened");
+            partial(&storage).write_at(&vec![7; 8 << 20], 0).is_err()
+        });
+        assert!(refused, "it is written");
+    }
+
+    /// Each step takes as long as there are ranges.
+    #[test]
+    fn ranges_far_from_each_other_are_merged_in_few_steps() {
+        let part = 1 << FINE_LOG;
+        let mut ranges = RangeSet::default();
+        for n in 0..2 * MAX_LIST as u64 {
+            ranges.insert(n << 33..(n << 33) + part);
+        }
+        assert_eq!(merge_close(ranges).len(), 1);
+    }
 }

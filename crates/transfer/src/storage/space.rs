@@ -4,7 +4,7 @@ use super::partial::is_partial;
 use super::{ENTRY, Side, Storage};
 use crate::error::Error;
 use crate::wire::Reason;
-use rustix::fs::fstatvfs;
+use rustix::fs::{StatVfs, fstatvfs};
 use std::os::unix::fs::MetadataExt;
 use whimbrel_units::Bytes;
 
@@ -37,6 +37,13 @@ impl KeepFree {
             Self::Bytes(bytes) => bytes.get(),
         }
     }
+
+    /// How much of this may be used, bytes.
+    fn usable(self, space: &StatVfs) -> u64 {
+        let disk = space.f_blocks.saturating_mul(space.f_frsize);
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        free.saturating_sub(self.of(disk))
+    }
 }
 
 impl Storage {
@@ -56,9 +63,7 @@ impl Storage {
         if space.f_blocks == 0 {
             return Ok(u64::MAX);
         }
-        let disk = space.f_blocks.saturating_mul(space.f_frsize);
-        let free = space.f_bavail.saturating_mul(space.f_frsize);
-        let usable = free.saturating_sub(self.options.keep_free.of(disk));
+        let usable = self.options.keep_free.usable(&space);
         if size <= usable && usable > 0 {
             return Ok(usable);
         }
@@ -81,5 +86,21 @@ mod tests {
         assert_eq!(KeepFree::Share.of(100 << 20), 5 << 20);
         assert_eq!(KeepFree::Share.of(1 << 40), 1 << 30);
         assert_eq!(KeepFree::Bytes(Bytes::new(7)).of(1 << 40), 7);
+    }
+
+    /// Some file systems keep a part for root, and count in larger units than blocks.
+    #[test]
+    fn what_a_file_system_keeps_for_itself_is_not_usable() {
+        let directory = std::fs::File::open("/").expect("opened");
+        let space = StatVfs {
+            f_bsize: 1 << 20,
+            f_frsize: 4096,
+            f_blocks: 1000,
+            f_bfree: 300,
+            f_bavail: 200,
+            ..fstatvfs(&directory).expect("queried")
+        };
+        let keep_free = KeepFree::Bytes(Bytes::new(50 * 4096));
+        assert_eq!(keep_free.usable(&space), 150 * 4096);
     }
 }

@@ -770,3 +770,57 @@ fn a_directory_that_cannot_be_read_is_listed_as_such() {
     let expected = [("closed", true), ("file", true), ("closed", false)];
     assert_eq!(found, expected.map(|(path, read)| (path.to_owned(), read)));
 }
+
+#[test]
+fn a_file_whose_permissions_cannot_be_set_is_not_stored() {
+    let scratch = ScratchDirectory::new();
+    let disk = Disk::new(Order::Journal, scratch.path());
+    calls::replace(Some(World::new(disk, Random::new(0))));
+    let partial = ours(&opened(&scratch), "u", "a");
+    partial.write_at(b"content", 0).expect("written");
+    calls::with(|world| world.next = [Fault::Mode].into());
+    let stored = partial.store(&path("a"), &metadata(100, Some(0o644)));
+    calls::replace(None);
+    assert!(matches!(stored, Err(Error::File { .. })), "{stored:?}");
+    assert!(!scratch.path().join("a").exists());
+}
+
+#[test]
+fn a_file_that_is_there_and_cannot_be_flushed_does_not_count() {
+    let scratch = ScratchDirectory::new();
+    let disk = Disk::new(Order::Journal, scratch.path());
+    calls::replace(Some(World::new(disk, Random::new(0))));
+    let storage = opened(&scratch);
+    let partial = ours(&storage, "u", "a");
+    partial.write_at(b"content", 0).expect("written");
+    let stored = partial.store(&path("a"), &metadata(100, None));
+    stored.expect("stored");
+    calls::with(|world| world.next = [Fault::Flush].into());
+    let hash = blake3::hash(b"content");
+    let has = storage.has(&path("a"), 7, hash, &Cancel::default());
+    calls::replace(None);
+    assert!(matches!(has, Err(Error::File { .. })), "{has:?}");
+}
+
+/// Somebody else has put it there.
+#[test]
+fn a_file_with_the_name_of_a_hidden_directory_is_left_alone() {
+    let scratch = ScratchDirectory::new();
+    let name = own_name("0123456789abcdef", ".tmp");
+    scratch.file(&name, 10);
+    opened(&scratch);
+    assert_eq!(file_names(scratch.path()), [name]);
+}
+
+#[test]
+fn others_may_do_in_a_new_directory_what_the_umask_permits() {
+    let scratch = ScratchDirectory::new();
+    let partial = ours(&opened(&scratch), "u", "d/e/a");
+    let stored = partial.store(&path("d/e/a"), &metadata(100, None));
+    stored.expect("stored");
+    for name in ["d", "d/e"] {
+        let found = std::fs::metadata(scratch.path().join(name)).expect("there");
+        let permitted = 0o777 & !u32::from(umask());
+        assert_eq!(found.mode() & 0o777, permitted, "{name}");
+    }
+}

@@ -1,9 +1,10 @@
 //! A user with a quota sends directories.
 
 use super::scene::Scene;
-use crate::client::{Outcome, TreeOptions, TreeReport, send_tree, transfer};
+use crate::client::{Outcome, RemoveOptions, TreeOptions, TreeReport, remove, send_tree, transfer};
 use crate::error::Error;
 use crate::scratch_directory::file_names;
+use crate::server::users::User;
 use crate::simulated::network;
 use crate::wire::Reason;
 use std::fs;
@@ -89,4 +90,37 @@ fn a_tree_that_does_not_fit_is_refused_before_it_is_sent() {
             assert!(datagrams < 1000, "{datagrams}");
         });
     }
+}
+
+/// What a removal has removed before it fails does not count any more.
+#[test]
+fn a_removal_that_fails_in_the_middle_frees_what_is_gone() {
+    let removing = |user: &mut User| {
+        user.quota = Some(QUOTA);
+        user.rights.remove = true;
+    };
+    Scene::play_for(removing, async |scene: Scene| {
+        for n in 0..12 {
+            scene.scratch.subdirectory("stored/d");
+            scene.scratch.file(&format!("stored/d/{n}"), SIZE);
+        }
+        // The server's own; it keeps its directory.
+        let own = format!("stored/d/.whimbrel-{}.part", "0".repeat(32));
+        scene.scratch.file(&own, 0);
+        let send = async |name: &str, size| {
+            let file = scene.scratch.file(name, size);
+            transfer(scene.send(&file, None), |_| (), pending()).await
+        };
+        let report = send("less", 10).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+        let options = RemoveOptions {
+            client: scene.client(None),
+            path: "d".parse().expect("a path"),
+            recursive: true,
+        };
+        let removed = remove(options, pending()).await;
+        removed.expect_err("it is not empty");
+        let report = send("more", 4_500_000).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+    });
 }

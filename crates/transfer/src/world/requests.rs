@@ -2,19 +2,22 @@
 
 use super::scene::{Scene, open};
 use crate::blocks::FINE_LOG;
-use crate::client::{ClientOptions, ClientSession, transfer};
-use crate::connection::{close, framing};
+use crate::client::{ClientOptions, ClientSession, Dial, PipeClient, transfer};
+use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::file_sender::{Account, send_stream};
-use crate::server::ServeOptions;
+use crate::lock::lock;
 use crate::server::users::User;
+use crate::server::{Event, ServeOptions};
 use crate::simulated::calls::{self, World};
 use crate::simulated::disk::{Disk, Order};
 use crate::simulated::random::Random;
 use crate::simulated::{slow, system};
+use crate::storage::KeepFree;
 use crate::token::Token;
 use crate::wire::{
-    ChunkHeader, Kind, Message, Metadata, PROBE, PackEntry, PackReader, Put, Reason,
+    ChunkHeader, Kind, Message, Metadata, PROBE, PackEntry, PackReader, Put, Reason, SOURCE,
+    VERSION,
 };
 use bytes::{Bytes, BytesMut};
 use futures::future::join_all;
@@ -23,6 +26,7 @@ use std::future::pending;
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep, timeout};
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_units::Duration as Span;
 
 /// The first answer to a request. While the streams are kept, the request goes on.
 struct Answered(Message, (SendStream, RecvStream));
@@ -49,6 +53,29 @@ fn put(name: &str) -> Message {
 fn probe() -> Message {
     let (answers, target) = (1, PROBE.to_owned());
     Message::Pipe { answers, target }
+}
+
+/// Sends a pack of so many files of a byte each.
+async fn send_pack(session: &ClientSession, transfer: u64, files: usize) {
+    let mut pack = BytesMut::new();
+    for n in 0..files {
+        let entry = PackEntry {
+            path: n.to_string().into_bytes(),
+            metadata: Metadata::plain(Kind::File),
+            content: Bytes::from_static(b"x"),
+        };
+        entry.encode(&mut pack);
+    }
+    let pack = PackReader::seal(pack);
+    let (offset, length) = (0, pack.len() as u32);
+    let header = ChunkHeader {
+        transfer,
+        offset,
+        length,
+    };
+    let account = Account::default();
+    let sent = send_stream(&session.connection, header, pack, 0, None, &account);
+    sent.await.expect("sent");
 }
 
 fn is_busy(answer: &Message) -> bool {
@@ -83,27 +110,9 @@ fn nothing_of_a_pack_is_written_after_its_client_has_left() {
         let Message::Accepted { transfer, .. } = tree.0 else {
             panic!("{:?}", tree.0)
         };
-        let mut pack = BytesMut::new();
-        for n in 0..1000 {
-            let entry = PackEntry {
-                path: n.to_string().into_bytes(),
-                metadata: Metadata::plain(Kind::File),
-                content: Bytes::from_static(b"x"),
-            };
-            entry.encode(&mut pack);
-        }
-        let pack = PackReader::seal(pack);
-        let (offset, length) = (0, pack.len() as u32);
-        let header = ChunkHeader {
-            transfer,
-            offset,
-            length,
-        };
         // It waits for the disk while the client leaves.
         slow::set(Duration::from_secs(600));
-        let account = Account::default();
-        let sent = send_stream(&session.connection, header, pack, 0, None, &account);
-        sent.await.expect("sent");
+        send_pack(&session, transfer, 1000).await;
         sleep(Duration::from_secs(1)).await;
         session.connection.close(VarInt::from_u32(close::DONE), b"");
         let calls = || calls::with(|world| world.calls).expect("it is there");
@@ -309,5 +318,177 @@ fn many_wrong_tokens_slow_their_address_down() {
         let (before, began) = (ignored(), Instant::now());
         scene.session().await;
         assert!(ignored() == before && began.elapsed() < Duration::from_millis(500));
+    });
+}
+
+/// A client may say that it sends less than it does.
+#[test]
+fn packs_leave_free_what_shall_stay_free() {
+    let all = |options: &mut ServeOptions| {
+        options.keep_free = KeepFree::Bytes(whimbrel_units::Bytes::new(1 << 60));
+    };
+    Scene::play_at(all, async |scene: Scene| {
+        let session = scene.session().await;
+        let (id, path, bytes) = ([9; 16], Vec::new(), 0);
+        let Answered(answer, (_send, mut receive)) =
+            ask(&session, Message::Tree { id, path, bytes }).await;
+        let Message::Accepted { transfer, .. } = answer else {
+            panic!("{answer:?}")
+        };
+        send_pack(&session, transfer, 1).await;
+        let answer = framing::read(&mut receive).await.expect("an answer");
+        assert!(
+            matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::DiskFull),
+            "{answer:?}"
+        );
+    });
+}
+
+#[test]
+fn a_request_that_says_nothing_is_not_waited_for() {
+    Scene::play(None, async |scene: Scene| {
+        let session = scene.session().await;
+        let streams = session.connection.open_bi().await;
+        let (mut send, mut receive) = streams.expect("a stream");
+        send.write_all(&[0; 3]).await.expect("sent");
+        let answer = timeout(Duration::from_secs(60), framing::read(&mut receive)).await;
+        let answer = answer.expect("in time").expect("an answer");
+        assert!(
+            matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::Stalled),
+            "{answer:?}"
+        );
+    });
+}
+
+#[test]
+fn the_transfers_of_a_connection_share_its_place() {
+    let one_place = |options: &mut ServeOptions| options.limits.connections = 1;
+    Scene::play_at(one_place, async |scene: Scene| {
+        scene.scratch.file("stored/there", 10);
+        let session = scene.session().await;
+        let mut all = Vec::new();
+        for name in ["a", "b"] {
+            let answered = ask(&session, put(name)).await;
+            assert!(
+                matches!(answered.0, Message::Accepted { .. }),
+                "{:?}",
+                answered.0
+            );
+            all.push(answered);
+        }
+        // Who gets a file needs a place, too.
+        let path = b"there".to_vec();
+        let got = ask(&session, Message::Get { path: path.clone() }).await;
+        assert!(matches!(got.0, Message::Put(_)), "{:?}", got.0);
+        let waits = ask(&scene.session().await, Message::Get { path }).await;
+        assert!(
+            matches!(waits.0, Message::Queued { position: 1 }),
+            "{:?}",
+            waits.0
+        );
+    });
+}
+
+/// The operator may stop the server upon the event.
+#[test]
+fn a_client_has_its_answer_before_the_operator_hears_of_it() {
+    Scene::play_for(
+        |user| user.rights.remove = true,
+        async |scene: Scene| {
+            scene.scratch.file("stored/a", 10);
+            let (path, recursive) = (b"a".to_vec(), false);
+            let session = scene.session().await;
+            let removed = ask(&session, Message::Remove { path, recursive }).await.0;
+            assert!(
+                matches!(removed, Message::Removed { count: 1 }),
+                "{removed:?}"
+            );
+            assert!(lock(&scene.events).is_empty(), "{:?}", scene.events);
+            sleep(Duration::from_secs(1)).await;
+            let events = lock(&scene.events);
+            assert!(matches!(events[..], [Event::Removed { .. }]), "{events:?}");
+        },
+    );
+}
+
+/// Over all lists.
+#[test]
+fn a_file_that_cannot_be_sent_has_the_number_of_its_request() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.file("stored/a", 10);
+        let session = scene.session().await;
+        let transfer = 1;
+        let (mut send, mut receive) = shout(&session, Message::GetMany { transfer }).await;
+        for (name, last) in [("a", false), ("missing", true)] {
+            let paths = vec![name.as_bytes().to_vec()];
+            let list = Message::Wanted { paths, last };
+            framing::write(&mut send, &list).await.expect("sent");
+        }
+        let answer = framing::read(&mut receive).await.expect("an answer");
+        let Message::Unsent { failures } = answer else {
+            panic!("{answer:?}")
+        };
+        let numbers: Vec<_> = failures.iter().map(|failure| failure.index).collect();
+        assert_eq!(numbers, [1]);
+    });
+}
+
+#[test]
+fn a_source_ends() {
+    let little = |options: &mut ServeOptions| {
+        options.limits.probe = whimbrel_units::Bytes::new(1_000_000);
+    };
+    Scene::play_at(little, async |scene: Scene| {
+        let client = PipeClient::connect(scene.client(None)).await;
+        let client = client.expect("connected");
+        // The client does not say that it has enough.
+        let (_near, far) = tokio::io::duplex(1);
+        let pipe = client.pipe(SOURCE, far, tokio::io::sink());
+        let ended = timeout(Duration::from_secs(50), pipe).await;
+        let (carried, status) = ended.expect("in time").expect("carried");
+        assert_eq!(status, 0);
+        assert!(
+            (1_000_000..1_100_000).contains(&carried.received),
+            "{carried:?}"
+        );
+    });
+}
+
+/// Tries to meet a sender who does not wait.
+async fn meet(scene: &Scene) {
+    let options = ClientOptions {
+        token: Token::random().expect("randomness"),
+        ..scene.client(None)
+    };
+    let parameters = parameters::piping_client(Span::from_secs(60));
+    let connecting = Dial::new(&options, parameters);
+    let connected = connecting.connect(&|| options.factory()).await;
+    let connected = connected.expect("connected");
+    let request = Message::Meet {
+        version: VERSION,
+        place: 7,
+        sender: false,
+        direct: false,
+    };
+    let asked = framing::request(&connected.connection, &request).await;
+    let (_send, mut receive) = asked.expect("sent");
+    let answer = framing::read(&mut receive).await.expect("an answer");
+    assert!(
+        matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::Missing),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn who_tries_words_is_slowed_down() {
+    let lets_meet = |options: &mut ServeOptions| options.meet = true;
+    Scene::play_at(lets_meet, async |scene: Scene| {
+        for _ in 0..100 {
+            meet(&scene).await;
+        }
+        let ignored = || scene.server.counts().ignored;
+        assert_eq!(ignored(), 0);
+        join_all((0..4).map(|_| meet(&scene))).await;
+        assert!(ignored() > 0);
     });
 }

@@ -6,16 +6,17 @@ use crate::connection::pair::{self, link};
 use crate::connection::parameters;
 use crate::credentials::identity::Identity;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::scratch_directory::{ScratchDirectory, file_names};
 use crate::server::users::{Rights, User, Users};
-use crate::server::{ServeOptions, Server};
+use crate::server::{Event, ServeOptions, Server};
 use crate::simulated::network::{self, CLIENT, HOST, PORT, SERVER};
 use noq_proto::{TransportConfig, VarInt};
 use std::future::pending;
 use std::io::Cursor;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
 use whimbrel_cc::fairness::Priority;
@@ -27,6 +28,8 @@ pub(super) struct Scene {
     pub scratch: ScratchDirectory,
     pub identity: Identity,
     pub server: Arc<Server>,
+    /// What has happened at the server.
+    pub events: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Scene {
@@ -92,12 +95,16 @@ impl Scene {
             let bind = || Server::bind(options, &identity);
             let server = Arc::new(HOST.sync_scope(SERVER, bind).expect("a server"));
             let running = Arc::clone(&server);
-            let serving = async move { running.run(|_| (), pending()).await };
+            let events = Arc::<Mutex<Vec<Event>>>::default();
+            let heard = Arc::clone(&events);
+            let on_event = move |event| lock(&heard).push(event);
+            let serving = async move { running.run(on_event, pending()).await };
             let serving = tokio::spawn(HOST.scope(SERVER, serving));
             let this = Self {
                 scratch,
                 identity,
                 server,
+                events,
             };
             HOST.scope(CLIENT, scene(this)).await;
             serving.abort();

@@ -2,14 +2,17 @@
 
 use super::scene::Scene;
 use crate::client::{
-    GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions, Update, get, list,
-    send_tree, transfer,
+    DeleteOptions, GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions, Update,
+    get, list, send_tree, transfer,
 };
 use crate::connection::pair::link;
 use crate::credentials::known_paths::KnownPaths;
 use crate::error::Error;
+use crate::file_sender::SMALL;
+use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::scratch_directory::{Unprivileged, file_names};
+use crate::server::Event;
 use crate::server::users::User;
 use crate::simulated::calls::{self, World};
 use crate::simulated::disk::{Disk, Order};
@@ -23,6 +26,7 @@ use std::future::pending;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use tokio::time::sleep;
+use whimbrel_cc::fairness::Priority;
 use whimbrel_units::{Duration as Span, Rate};
 
 /// Counts the bytes that have arrived, of the attempt that has brought the most.
@@ -591,6 +595,129 @@ fn a_small_file_that_the_server_cannot_read_fails_alone() {
         let failed: Vec<_> = report.failures.iter().map(|(name, _)| name).collect();
         assert_eq!(failed, ["b"], "{report:?}");
         assert_eq!(file_names(&here), ["a", "c"]);
+    });
+}
+
+#[test]
+fn a_user_who_stops_a_transfer_between_two_attempts_is_heard() {
+    Scene::play(None, async |scene: Scene| {
+        network::set_dark(SERVER, true);
+        let file = scene.scratch.file("a", 10);
+        // When a long wait began.
+        let waits = Cell::new(None);
+        let on_update = |update| match update {
+            Update::Interrupted { wait, .. } if wait > Span::from_secs(5) => {
+                waits.set(Some(tokio::time::Instant::now()));
+            }
+            _ => {}
+        };
+        let stop = async {
+            while waits.get().is_none() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let options = scene.send(&file, Some(Span::from_secs(600)));
+        let report = transfer(options, on_update, stop).await;
+        assert!(matches!(report.result, Err(Error::Stopped)));
+        let took = waits.get().expect("it waited").elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    });
+}
+
+/// What is a small file and what a large one is decided in several places.
+#[test]
+fn files_around_the_size_of_a_small_one_are_sent_and_got() {
+    Scene::play(None, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        let sizes = [SMALL - 1, SMALL, SMALL + 1];
+        for size in sizes {
+            scene.scratch.file(&format!("tree/{size}"), size as usize);
+        }
+        let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
+        let report = send_tree(options, |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert_eq!((report.sent_files, report.unchanged_files), (3, 0));
+        let names = sizes.map(|size| size.to_string());
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let report = got(&scene, &names, None, (0, |_| ())).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert_eq!(report.stored_files, 3);
+        for name in names {
+            let sent = std::fs::read(tree.join(name)).expect("there");
+            for place in ["stored", "got"] {
+                let found = std::fs::read(scene.scratch.path().join(place).join(name));
+                assert!(found.expect("there") == sent, "{place}/{name}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_tree_is_sent_no_faster_than_wanted() {
+    for (files, size) in [(12, 200_000), (2, 1_200_000)] {
+        Scene::play(None, async |scene: Scene| {
+            let tree = scene.scratch.subdirectory("tree");
+            for n in 0..files {
+                scene.scratch.file(&format!("tree/{n}"), size);
+            }
+            let options = TreeOptions {
+                bandwidth: Some(Rate::from_bits_per_sec(2_000_000)),
+                ..TreeOptions::new(scene.client(None), vec![tree.join("")])
+            };
+            let report = send_tree(options, |_| (), pending()).await;
+            assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+            assert!((8.0..12.0).contains(&report.seconds), "{}", report.seconds);
+        });
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_mirror_removes_nothing() {
+    Scene::play(None, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        for name in ["tree/a", "stored/a", "stored/old"] {
+            scene.scratch.file(name, 10);
+        }
+        let options = TreeOptions {
+            delete: Some(DeleteOptions::default()),
+            dry_run: true,
+            ..TreeOptions::new(scene.client(None), vec![tree.join("")])
+        };
+        let report = send_tree(options, |_| (), pending()).await;
+        assert!(report.error.is_none(), "{:?}", report.error);
+        assert_eq!(
+            (report.removed, report.would_remove),
+            (1, vec!["old".to_owned()])
+        );
+        assert!(scene.scratch.path().join("stored/old").exists());
+    });
+}
+
+/// A user may have a lower priority than it asks for.
+#[test]
+fn the_priority_of_a_client_is_at_most_that_of_its_user() {
+    let lowest = |user: &mut User| user.max_priority = Priority::LOWEST;
+    Scene::play_for(lowest, async |scene: Scene| {
+        let mut options = scene.send(&scene.scratch.file("a", 2_000_000), None);
+        options.client.controller = "enhanced-aatp".parse().expect("it shares by priority");
+        options.client.priority = Priority::HIGHEST;
+        let report = transfer(options, |_| (), pending()).await;
+        let summary = report.result.expect("stored");
+        let granted = summary.bursts.and_then(|bursts| bursts.priority);
+        assert_eq!(granted, Some(Priority::LOWEST.get()));
+    });
+}
+
+/// The server takes a connection that is closed before for a transfer that failed.
+#[test]
+fn the_server_knows_that_a_file_is_got_when_the_client_ends() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.file("stored/a", 300_000);
+        let report = got(&scene, &["a"], None, (0, |_| ())).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        sleep(Duration::from_secs(1)).await;
+        let events = lock(&scene.events);
+        assert!(matches!(events[..], [Event::Sent { .. }]), "{events:?}");
     });
 }
 

@@ -8,7 +8,7 @@ use crate::common::{
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
@@ -282,6 +282,34 @@ async fn silence_and_trickling_over_tcp_end_at_the_deadline() {
     }
     let ended = timeout(TEST_TIMEOUT, hostile.join_all()).await;
     ended.expect("all are disconnected");
+    service.stop().await;
+}
+
+/// The time until then is a part of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_first_message_over_tcp_does_not_move_the_deadline() {
+    let scratch = ScratchDirectory::new();
+    let limits = Limits {
+        handshake: Span::from_secs(1),
+        ..strict()
+    };
+    let service = Service::with(&scratch, limits, false);
+    let from: IpAddr = [127, 0, 0, 2].into();
+    let mut took = Duration::MAX;
+    // A busy machine may be late itself.
+    for _ in 0..3 {
+        let stream = connect(from, service.address).await.expect("connected");
+        let began = Instant::now();
+        sleep(Duration::from_millis(800)).await;
+        let name = "x".try_into().expect("a name");
+        let tls = TlsConnector::from(Arc::new(raw::tls())).connect(name, stream);
+        end(tls.await.expect("TLS")).await;
+        took = took.min(began.elapsed());
+        if took < Duration::from_millis(1500) {
+            break;
+        }
+    }
+    assert!(took < Duration::from_millis(1500), "{took:?}");
     service.stop().await;
 }
 

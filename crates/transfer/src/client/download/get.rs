@@ -813,3 +813,20 @@ async fn confirm(send: &mut SendStream, bytes: u64, hash: blake3::Hash) -> Resul
     send.finish().ok();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_file_here_is_not_said_to_be_the_servers() {
+        for (reason, is_own) in [
+            (Reason::DiskFull, true),
+            (Reason::Corrupt, true),
+            (Reason::Stalled, false),
+        ] {
+            let error = own(Error::refused(reason, "a text"));
+            assert_eq!(matches!(error, Error::Here(_)), is_own, "{error:?}");
+        }
+    }
+}

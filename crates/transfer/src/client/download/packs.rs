@@ -286,6 +286,26 @@ mod tests {
     }
 
     #[test]
+    fn requests_for_many_long_paths_fit_messages() {
+        let item = |n: usize| {
+            let path = format!("{n:03}/{}/{}", "x".repeat(250), "y".repeat(250));
+            let path = RemotePath::new(path).expect("a path");
+            let metadata = Metadata::plain(Kind::File);
+            (n, Item::new(path.clone(), path, 4, metadata, Vec::new()))
+        };
+        let lists = lists(&(0..900).map(item).collect::<Vec<_>>());
+        assert!(lists.iter().all(|list| list.encode().len() <= MAX_MESSAGE));
+        let wanted = lists.iter().map(|list| match list {
+            Message::Wanted { paths, last } => (paths.len(), *last),
+            other => panic!("{other:?}"),
+        });
+        let (counts, last): (Vec<_>, Vec<_>) = wanted.unzip();
+        assert_eq!(counts.iter().sum::<usize>(), 900);
+        assert!(counts.len() < 20, "{counts:?}");
+        assert_eq!(last.iter().position(|last| *last), Some(counts.len() - 1));
+    }
+
+    #[test]
     fn only_files_that_were_requested_are_written() {
         let scratch = ScratchDirectory::new();
         let Written { files, failures } = written(&scratch, &["b", "a"]).expect("written");

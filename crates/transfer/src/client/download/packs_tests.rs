@@ -7,6 +7,7 @@ use crate::connection::framing::{self, Control};
 use crate::connection::pair::Pair;
 use crate::connection::parameters;
 use crate::connection::routes::Routes;
+use crate::error::Error;
 use crate::file_sender::{Account, send_stream};
 use crate::path::RemotePath;
 use crate::scratch_directory::ScratchDirectory;
@@ -14,6 +15,56 @@ use crate::storage::{Storage, StorageOptions};
 use crate::wire::{ChunkHeader, Finish, Kind, Message, Metadata, PackEntry, PackReader};
 use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
+
+/// It is alive, and yet the rest of a pack does not come.
+#[test]
+fn a_server_that_is_silent_in_a_pack_is_not_waited_for_without_end() {
+    Pair::play(100_000_000, async |pair: Pair| {
+        let scratch = ScratchDirectory::in_memory();
+        let storage = Storage::open(scratch.path(), StorageOptions::default());
+        let storage = storage.expect("opened");
+        let session = ClientSession::of(&pair);
+        let path = RemotePath::new("a").expect("a path");
+        let metadata = Metadata::plain(Kind::File);
+        let item = Item::new(path.clone(), path, 4, metadata, Vec::new());
+        let serving = async {
+            let (mut answers, mut requests) = pair.server.accept_bi().await.expect("asked");
+            let mut control = Control::new(&mut requests);
+            let request = control.next().await.expect("a request");
+            let Message::GetMany { transfer } = request else {
+                panic!("{request:?}")
+            };
+            let (offset, length) = (0, 100);
+            let header = ChunkHeader {
+                transfer,
+                offset,
+                length,
+            };
+            let mut stream = pair.server.open_uni().await.expect("a stream");
+            stream.write_all(&header.encode()).await.expect("sent");
+            stream.write_all(&[7; 50]).await.expect("sent");
+            loop {
+                tokio::time::sleep(STALL / 10).await;
+                let alive = Message::Queued { position: 1 };
+                framing::write(&mut answers, &alive).await.ok();
+            }
+        };
+        let routes = Routes::default();
+        parameters::admit(&session.connection);
+        let counts = Arc::default();
+        let items = (vec![(0, item)], None);
+        let getting = get_small(&session, &routes, &storage, &counts, items, |_, _| ());
+        let getting = tokio::time::timeout(2 * STALL, getting);
+        tokio::select! {
+            result = getting => {
+                let result = result.expect("in time");
+                assert!(matches!(result, Err(Error::Lost(_))), "{result:?}");
+            }
+            () = serving => unreachable!("it has no end"),
+            error = routes.accept(&session.connection, STALL) => panic!("{error}"),
+        }
+    });
+}
 
 /// The server says nothing of one file and is done.
 #[test]

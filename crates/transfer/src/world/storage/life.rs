@@ -767,4 +767,35 @@ mod tests {
             }
         });
     }
+
+    /// What a client gets is only as sure as the directory that is made for it.
+    #[test]
+    fn a_directory_that_is_made_for_files_survives_a_crash() {
+        lives(|life| {
+            let made = Storage::create(&life.directory().join("got"), life.options);
+            made.expect("made");
+            life.crash_machine().expect("crashed");
+            assert!(life.directory().join("got").is_dir());
+        });
+    }
+
+    /// It is in place before its name: a process may be killed between the two.
+    #[test]
+    fn a_private_file_is_never_empty() {
+        use crate::credentials::private_file::{self, Access};
+        for seed in 0..200 {
+            let mut life = begun(seed, true, true);
+            let path = life.directory().join("token");
+            private_file::replace(&path, b"one").expect("written");
+            calls::with(|world| (world.faults, world.every) = (vec![Fault::Kill], 3));
+            private_file::replace(&path, b"two").ok();
+            calls::with(|world| world.faults.clear());
+            life.crash_machine().expect("crashed");
+            let path = life.directory().join("token");
+            let found = private_file::read(&path, Access::Secret).expect("read");
+            let found = found.expect("there");
+            assert!(["one", "two"].contains(&found.as_str()), "{found:?}");
+            calls::replace(None);
+        }
+    }
 }
