@@ -8,8 +8,10 @@
 //! CUBIC's own plateau would be at the rate to which the others have pushed this flow.
 //!
 //! In a buffer that is too short to show others, losses are their sign (`overflows.rs`). Then each
-//! loss is answered, by RFC 9438's own factor, and nothing of what follows applies: competition
-//! ends after a period without losses at a long queue.
+//! loss is answered, by RFC 9438's own factor, and nothing of what follows applies. Competition
+//! ends after a period without losses at a long queue, or when the flow **hears** others of its
+//! kind: at a stroke of `clock.rs` they drain, and the queue falls to [`REST`] without this flow's
+//! doing. Other queues do not empty at strokes.
 //!
 //! It ends when
 //!
@@ -25,7 +27,9 @@
 //!
 //! Units: seconds, bytes.
 
+use super::drain::Excursion;
 use super::elasticity::Pushing;
+use super::queue_owner;
 use crate::algorithms::loss::cubic::{Cubic, CubicConfig};
 use crate::interface::{Ack, Controller, Loss};
 use crate::registry::entry::Setup;
@@ -95,6 +99,8 @@ pub(super) struct Compete {
     since: f64,
     /// Time between trials.
     wait: f64,
+    /// What it hears of the others since a stroke.
+    heard: Option<Excursion>,
 }
 
 impl Compete {
@@ -106,6 +112,7 @@ impl Compete {
             empty: 0,
             since: now,
             wait: TRIALS.0,
+            heard: None,
         }
     }
 
@@ -195,6 +202,34 @@ impl Compete {
         tries.then(|| self.wait.max(between * base))
     }
 
+    /// The clock strikes. Where there are no trials, it listens whether others drain.
+    pub fn listen(&mut self, now: f64, window: f64, standing: f64) {
+        if self.sign == Sign::Losses {
+            self.heard = Some(Excursion::begin(now, window, standing));
+        }
+    }
+
+    /// Processes the standing RTT while it listens.
+    pub fn on_sample(&mut self, now: f64, standing: f64) {
+        if let Some(heard) = &mut self.heard {
+            heard.on_sample(now, standing, standing);
+        }
+    }
+
+    /// Ends a round trip. Returns whether the others have drained: a queue longer than `own`, s,
+    /// has fallen to [`REST`] of its length since the stroke. `base`: the base RTT, s.
+    pub fn hears_own(&mut self, now: f64, base: f64, own: f64) -> bool {
+        let Some(heard) = &mut self.heard else {
+            return false;
+        };
+        if !heard.on_round(now) {
+            return false;
+        }
+        let (before, left) = (heard.before().1 - base, heard.min() - base);
+        self.heard = None;
+        before > own && !queue_owner::is_kept(before, left, 0.0, REST)
+    }
+
     pub fn on_mss(&mut self, mss: Bytes) {
         if let Some(cubic) = &mut self.cubic {
             cubic.on_mss(mss);
@@ -250,6 +285,23 @@ mod tests {
             compete.resume(100.0, 100_000.0, 0.1);
             assert_eq!(compete.between_trials(101.1, 0.1), Some(wait));
         }
+    }
+
+    #[test]
+    fn it_hears_others_that_drain_at_a_stroke() {
+        // Their queue of 9.3 ms falls to 0.6 ms, or those of CUBIC to 4 ms by a loss.
+        for (left, own) in [(0.0006, true), (0.004, false)] {
+            let mut compete = Compete::begin(Sign::Losses, 0.0, 100_000.0, 0.0193);
+            assert!(!compete.hears_own(5.0, 0.01, 0.002), "no stroke yet");
+            compete.listen(5.0, 100_000.0, 0.0193);
+            compete.on_sample(5.1, 0.01 + left);
+            let rounds = [5.1, 5.15, 5.25].map(|now| compete.hears_own(now, 0.01, 0.002));
+            assert_eq!(rounds, [false, false, own]);
+        }
+        let mut trying = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.0193);
+        trying.listen(5.0, 100_000.0, 0.0193);
+        trying.on_sample(5.1, 0.01);
+        assert!(!(51..60).any(|tenth| trying.hears_own(f64::from(tenth) / 10.0, 0.01, 0.002)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Whimbrel {
     pub(super) fn on_stroke(&mut self, now: f64, early: bool, stroke: Option<Stroke>) {
         let base = self.delays.base();
         let counts = |least| stroke.is_some_and(|stroke| self.clock.counts(stroke, least));
-        match &self.mode {
+        match &mut self.mode {
             Mode::Cruise(_) | Mode::Push(..) if self.config.drain => {
                 let between = self.config.drain_after.max(MIN_ROUNDS * base);
                 if counts(between) && self.needs_drain(now, between) {
@@ -31,6 +31,9 @@ impl Whimbrel {
                 }
             }
             Mode::Compete(compete) => {
+                if stroke.is_some() {
+                    compete.listen(now, self.window, self.delays.standing());
+                }
                 let between = compete.between_trials(now, base);
                 let first = early && !self.tried;
                 if between.is_some_and(|between| first || counts(between)) {
@@ -115,7 +118,6 @@ impl Whimbrel {
             return;
         }
         let (drain, cruise) = (*drain, *cruise);
-        self.losses.end_quiet(now, None);
         let (window, standing) = drain.before();
         self.window = window;
         let base = self.delays.base();
@@ -127,6 +129,7 @@ impl Whimbrel {
         let (before, left) = (standing - base, min - base);
         self.emptied = left <= self.foreign();
         self.free = queue_owner::is_gone(left, self.wanted(self.own_rate()));
+        self.losses.end_drain(now, self.free);
         self.was_own = self.free && before - noise >= queue_owner::SEVERAL * alone;
         let kept = queue_owner::is_kept(before, left, queue_owner::SEVERAL * alone + noise, STAYS);
         self.failed_drains = if kept { self.failed_drains + 1 } else { 0 };
@@ -165,20 +168,25 @@ impl Whimbrel {
             return;
         }
         let (trial, mut compete) = (*trial, compete.clone());
-        self.losses.end_quiet(now, None);
         let (window, standing) = trial.before();
         let (base, min) = (self.delays.base(), trial.min());
         self.window = window;
         let own = queue_owner::SEVERAL * self.alone() + self.allowance();
-        if queue_owner::is_kept(standing - base, min - base, own, REST) {
+        let kept = queue_owner::is_kept(standing - base, min - base, own, REST);
+        self.losses.end_drain(now, !kept);
+        if kept {
             compete.resume(now, window, standing);
             self.mode = Mode::Compete(compete);
             return;
         }
         self.end_period(now, min);
-        // All who made this queue have yielded at the same time.
+        self.end_as_own(window * self.delays.base() / standing);
+    }
+
+    /// All who made the queue have yielded at the same time, so they are of this kind. `held`: what
+    /// the path holds of this flow without a queue.
+    pub(super) fn end_as_own(&mut self, held: f64) {
         self.was_own = true;
-        let held = window * self.delays.base() / standing;
         self.window = held.max(self.min_window());
         self.enter(Mode::cruise());
     }

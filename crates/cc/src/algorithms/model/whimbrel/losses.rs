@@ -18,7 +18,9 @@
 //!
 //! Startup measures the floor first, where it sees no queue. A flow that begins on a full buffer
 //! takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
-//! sees a shorter RTT it knows better, and the floor is void.
+//! sees a shorter RTT it knows better, and the floor is void until two drains that empty the queue
+//! have measured it. Such drains come even where no queue asks for one: a path that loses 6 % would
+//! otherwise have its losses taken for congestion for ever.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
@@ -64,6 +66,10 @@ const GIVEN_BACK: (f64, f64) = (0.15, 0.4);
 
 /// Drains of whose loss the floor is the minimum.
 const DRAINS: usize = 4;
+
+/// Drains that measure the floor anew when it was void. One alone may have been beside others that
+/// drained as well, and lost.
+const ANEW: usize = 2;
 
 /// A channel that loses more than this is measured again and again.
 const DOUBTFUL: f64 = 0.04;
@@ -143,6 +149,8 @@ pub(super) struct Losses {
     rounds: u32,
     floor: f64,
     drains: [f64; DRAINS],
+    /// Drains that must empty the queue until the floor counts again.
+    void: usize,
     /// The base RTT at which startup measured the floor, s.
     base: f64,
     /// The fraction that the last batch lost.
@@ -167,6 +175,7 @@ impl Losses {
             rounds: 0,
             floor: 0.0,
             drains: [0.0; DRAINS],
+            void: 0,
             base: 0.0,
             lost: 0.0,
             quiet: Round::NONE,
@@ -230,25 +239,37 @@ impl Losses {
         self.windows[0] = Some(self.windows[0].map_or(new, |range| range.union(new)));
     }
 
-    /// Ends a time in which the path had room: a drain or a trial, or startup with the base RTT
-    /// that it has `found`.
-    pub fn end_quiet(&mut self, now: f64, found: Option<f64>) {
-        self.measured = now;
-        self.base = found.unwrap_or(self.base);
-        let Round { packets, lost } = std::mem::replace(&mut self.quiet, Round::NONE);
-        if packets <= 0.0 {
-            return;
-        }
-        let fraction = lost / packets;
-        if found.is_some() {
+    /// Ends startup, which has found this base RTT.
+    pub fn end_startup(&mut self, now: f64, base: f64) {
+        self.base = base;
+        if let Some(fraction) = self.take_quiet(now) {
             self.floor = fraction;
             self.drains = [fraction; DRAINS];
+        }
+    }
+
+    /// Ends a drain or a trial. `emptied`: it left no queue of others.
+    pub fn end_drain(&mut self, now: f64, emptied: bool) {
+        let Some(fraction) = self.take_quiet(now) else {
             return;
+        };
+        if self.void > 0 {
+            if !emptied {
+                return;
+            }
+            self.void -= 1;
         }
         self.drains.rotate_right(1);
         self.drains[0] = fraction;
         let min = self.drains.iter().copied().fold(1.0, f64::min);
         self.floor = self.floor.min(fraction * 1.5 + 0.002).max(min);
+    }
+
+    /// The fraction lost in the time that ends now, in which the path had room.
+    fn take_quiet(&mut self, now: f64) -> Option<f64> {
+        self.measured = now;
+        let Round { packets, lost } = std::mem::replace(&mut self.quiet, Round::NONE);
+        (packets > 0.0).then(|| lost / packets)
     }
 
     /// The base RTT is `base`. If that is shorter than startup found by more than a `queue`, there
@@ -257,7 +278,10 @@ impl Losses {
         if base < self.base - queue {
             self.base = base;
             self.floor = 0.0;
-            self.drains = [0.0; DRAINS];
+            self.void = ANEW;
+            // The zero is forgotten with the drain that makes the floor count again.
+            self.drains = [1.0; DRAINS];
+            self.drains[DRAINS - ANEW] = 0.0;
             self.quiet = Round::NONE;
         }
     }
@@ -286,10 +310,10 @@ impl Losses {
         1.0 - self.lost.max(self.floor()).min(MOST_LOST)
     }
 
-    /// Whether the channel loses so much that it must be measured again after `wait`: a policer
-    /// loses as much, and makes no queue.
+    /// Whether the channel must be measured again after `wait`: it is unknown, or loses so much that
+    /// it may be a policer, which makes no queue.
     pub fn doubtful(&self, now: f64, wait: f64) -> bool {
-        self.floor > DOUBTFUL && now - self.measured > wait
+        (self.void > 0 || self.floor > DOUBTFUL) && now - self.measured > wait
     }
 
     /// Whether losses may be those of this flow: the channel loses few packets, or the last round
@@ -450,7 +474,7 @@ mod tests {
     fn what_is_lost_while_there_is_room_is_the_channels() {
         let mut losses = Losses::new();
         losses.on_round(round(1000.0, 50.0), 0.05, true, true);
-        losses.end_quiet(1.0, Some(0.05));
+        losses.end_startup(1.0, 0.05);
         assert_eq!(losses.floor(), 0.05);
         for _ in 0..10 {
             let back = losses.on_round(round(1000.0, 70.0), 0.05, false, false);
@@ -459,7 +483,7 @@ mod tests {
         // One drain without losses lowers the floor, and four forget it.
         for floor in [0.002, 0.002, 0.002, 0.002] {
             losses.on_round(round(1000.0, 0.0), 0.05, true, true);
-            losses.end_quiet(6.0, None);
+            losses.end_drain(6.0, true);
             assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
         }
     }
@@ -468,12 +492,24 @@ mod tests {
     fn the_floor_of_a_startup_on_a_full_buffer_is_void_when_the_base_is_found() {
         let mut losses = Losses::new();
         losses.on_round(round(50.0, 20.0), 0.04, true, true);
-        losses.end_quiet(1.0, Some(0.04));
+        losses.end_startup(1.0, 0.04);
         losses.on_base(0.036, 0.005);
         assert_eq!(losses.floor(), 0.4, "by less than a queue");
         losses.on_base(0.03, 0.005);
         assert_eq!(losses.floor(), 0.0);
         assert!((losses.arriving() - 0.6).abs() < 1e-12);
+        // What a drain loses beside others is not the channel's; what one loses alone is.
+        assert!(losses.doubtful(4.0, 2.5));
+        for (lost, emptied, floor) in [
+            (300.0, false, 0.0),
+            (70.0, true, 0.0),
+            (60.0, true, 0.06),
+            (50.0, true, 0.05),
+        ] {
+            losses.on_round(round(1000.0, lost), 0.05, true, true);
+            losses.end_drain(6.0, emptied);
+            assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
+        }
     }
 
     #[test]

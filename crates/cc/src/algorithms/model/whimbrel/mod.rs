@@ -503,7 +503,8 @@ impl Whimbrel {
             Mode::Drain(it, _) | Mode::Push(it, _) | Mode::Trial(it, _) => {
                 it.on_sample(now, rtt, standing);
             }
-            Mode::Cruise(_) | Mode::Compete(_) | Mode::Startup(_) => {}
+            Mode::Compete(compete) => compete.on_sample(now, standing),
+            Mode::Cruise(_) | Mode::Startup(_) => {}
         }
         true
     }

@@ -146,7 +146,7 @@ impl Whimbrel {
 
     /// The path holds at least `held`, and what its rate says.
     pub(super) fn leave_startup(&mut self, now: f64, held: f64) {
-        self.losses.end_quiet(now, Some(self.delays.base()));
+        self.losses.end_startup(now, self.delays.base());
         let held = held.max(self.known_to_hold()).max(self.min_window());
         self.window = self.window.min(held);
         self.enter(Mode::Cruise(Cruise::after_startup()));
@@ -370,7 +370,8 @@ impl Whimbrel {
     /// `quiet`: the buffer has not overflowed for a while.
     fn on_competing_round(&mut self, now: f64, quiet: bool) {
         let (standing, queue) = (self.delays.standing(), self.delays.queue());
-        let foreign = self.foreign();
+        let (base, foreign) = (self.delays.base(), self.foreign());
+        let several = queue_owner::SEVERAL * self.alone() + self.allowance();
         let capacity = self.reference * self.mss;
         let empty = (0.1 * self.delays.longest())
             .min(0.5 * foreign)
@@ -379,7 +380,9 @@ impl Whimbrel {
             return;
         };
         if compete.sign() == Sign::Losses {
-            if quiet {
+            if compete.hears_own(now, base, several) {
+                self.end_as_own(self.without_queue(self.window));
+            } else if quiet {
                 self.enter(Mode::cruise());
             }
             return;
