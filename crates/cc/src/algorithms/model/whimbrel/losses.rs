@@ -504,7 +504,7 @@ mod tests {
             (300.0, false, 0.0),
             (70.0, true, 0.0),
             (60.0, true, 0.06),
-            (50.0, true, 0.05),
+            (30.0, true, 0.047),
         ] {
             losses.on_round(round(1000.0, lost), 0.05, true, true);
             losses.end_drain(6.0, emptied);
