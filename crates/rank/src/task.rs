@@ -10,9 +10,11 @@ use whimbrel_sim::{FlowSpec, Network, Outcome, Session, Traffic};
 use whimbrel_units::{Duration, Time};
 
 /// A run is stopped when it has offered so many times the packets to its links that it would if its
-/// longest route were full in both directions for its whole length: nine of ten packets are lost.
+/// longest route had been full in both directions until then: nine of ten packets are lost.
 /// A sender that loses four of five, as many do on short buffers, is not stopped.
 const TOO_MUCH: f64 = 6.0;
+/// The part of the run that this counts from the beginning: startup may lose more for a while.
+const EARLY: f64 = 0.2;
 /// A run may offer so many packets, whatever its links carry.
 const LEAST: f64 = 3e5;
 /// How often the packets are counted.
@@ -104,7 +106,11 @@ fn play(point: &Point, network: &Network) -> (Outcome, bool) {
     let Some(carried) = carried(point).filter(|_| !network.flows.iter().any(bursts)) else {
         return (whimbrel_sim::run(network), false);
     };
-    let most = (LEAST + TOO_MUCH * carried * links) as u64;
+    let length = point.duration().as_secs_f64();
+    let most = |now: Time| {
+        let part = (now.since(Time::ZERO).as_secs_f64() / length).clamp(EARLY, 1.0);
+        (LEAST + TOO_MUCH * carried * links * part) as u64
+    };
     let mut session = Session::new(network.clone());
     let mut now = Time::ZERO;
     loop {
@@ -112,7 +118,7 @@ fn play(point: &Point, network: &Network) -> (Outcome, bool) {
         if session.advance(now) {
             return (session.finish(), false);
         }
-        if session.offered() > most {
+        if session.offered() > most(now) {
             return (session.stop(now), true);
         }
     }
