@@ -12,7 +12,9 @@ use crate::error::Error;
 use crate::file_sender::{Account, Pack, Packing, read_small, send_stream};
 use crate::storage::Storage;
 use crate::turns::Turns;
-use crate::wire::{ChunkHeader, Failure, Finish, MAX_LIST, Message, PackEntry, Reason};
+use crate::wire::{
+    ChunkHeader, Failure, Finish, MAX_LIST, MAX_MESSAGE, Message, PackEntry, Reason,
+};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -120,17 +122,24 @@ impl Session {
             };
             framing::write(send, &Message::Finish(finish)).await?;
             send.finish().ok();
-            // The client ends the stream when it has all.
             Ok((files, bytes))
         };
         let all = async {
             let ((), (), sent) = tokio::try_join!(reading, asking, sending)?;
-            Ok(sent)
+            Ok::<_, Error>(sent)
         };
+        let sent = tokio::select! {
+            sent = all => sent?,
+            reason = self.connection.closed() => return Err(close::lost(reason)),
+        };
+        // The client ends the stream when it has all. Until then the request lasts: a connection
+        // without one is ended, whatever is on its way.
+        let has_all = async { while let Ok(Some(_)) = receive.read_chunk(MAX_MESSAGE).await {} };
         tokio::select! {
-            sent = all => sent,
-            reason = self.connection.closed() => Err(close::lost(reason)),
+            () = has_all => {}
+            _ = self.connection.closed() => {}
         }
+        Ok(sent)
     }
 }
 

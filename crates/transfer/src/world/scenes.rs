@@ -12,8 +12,8 @@ use crate::file_sender::SMALL;
 use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::scratch_directory::{Unprivileged, file_names};
-use crate::server::Event;
 use crate::server::users::User;
+use crate::server::{Event, ServeOptions};
 use crate::simulated::calls::{self, World};
 use crate::simulated::disk::{Disk, Order};
 use crate::simulated::network::{self, SERVER};
@@ -748,5 +748,22 @@ fn large_files_of_a_tree_are_one_transfer_over_all_connections() {
             "{report:?}"
         );
         assert!(report.sent_bytes >= 3 * SIZE as u64, "{report:?}");
+    });
+}
+
+/// A server ends a connection without requests, and what it has sent may take longer to arrive.
+#[test]
+fn small_files_are_got_however_long_they_are_on_their_way() {
+    let soon = |options: &mut ServeOptions| options.limits.idle = Span::from_secs(5);
+    Scene::play_at(soon, async |scene: Scene| {
+        network::set_links(link(200_000, 20, 200_000));
+        let names: Vec<_> = (0..10).map(|n| n.to_string()).collect();
+        for name in &names {
+            scene.scratch.file(&format!("stored/{name}"), 50_000);
+        }
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let report = got(&scene, &names, None, (0, |_| ())).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+        assert!(report.retries == 0 && report.seconds > 15.0, "{report:?}");
     });
 }
