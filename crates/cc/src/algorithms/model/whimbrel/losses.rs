@@ -19,8 +19,8 @@
 //! Startup measures the floor first, where it sees no queue. A flow that begins on a full buffer
 //! takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
 //! sees a shorter RTT it knows better, and the floor is void until two drains that empty the queue
-//! have measured it. Such drains come even where no queue asks for one: a path that loses 6 % would
-//! otherwise have its losses taken for congestion for ever.
+//! have measured it. If packets are lost, such drains come even where no queue asks for one: a path
+//! that loses 6 % would otherwise have its losses taken for congestion for ever.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
@@ -310,10 +310,11 @@ impl Losses {
         1.0 - self.lost.max(self.floor()).min(MOST_LOST)
     }
 
-    /// Whether the channel must be measured again after `wait`: it is unknown, or loses so much that
-    /// it may be a policer, which makes no queue.
+    /// Whether the channel must be measured again after `wait`: it is unknown and loses packets, or
+    /// it loses so much that it may be a policer, which makes no queue.
     pub fn doubtful(&self, now: f64, wait: f64) -> bool {
-        (self.void > 0 || self.floor > DOUBTFUL) && now - self.measured > wait
+        let unknown = self.void > 0 && self.exceeds;
+        (unknown || self.floor > DOUBTFUL) && now - self.measured > wait
     }
 
     /// Whether losses may be those of this flow: the channel loses few packets, or the last round
