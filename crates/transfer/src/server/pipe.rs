@@ -13,6 +13,7 @@ use crate::wire::{Message, PROBE, Reason, SOURCE};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::SendStream;
 
@@ -91,7 +92,8 @@ impl Session {
             transfer: route.transfer,
             have: Vec::new(),
         };
-        framing::write(send, &accepted).await?;
+        // Whoever does not read holds the place no longer than this.
+        framing::write_within(shared.limits.stall.into(), send, &accepted).await?;
         let mut writer = PipeWriter::new(self.connection.clone(), answers);
         let mut reader = PipeReader::new(streams);
         let work = async {
@@ -118,14 +120,11 @@ async fn discard(
     writer: &mut PipeWriter,
     reader: &mut PipeReader,
 ) -> Result<(Carried, u8), Error> {
-    writer.finish().await?;
-    let discarding = timeout(LONGEST, inward(Discard::new(most), reader)).await;
-    let received = discarding.map_err(|_| {
-        Error::refused(
-            Reason::Stalled,
-            "the probe took longer than the server permits",
-        )
-    })??;
+    let discarding = async {
+        writer.finish().await?;
+        inward(Discard::new(most), reader).await
+    };
+    let received = timeout(LONGEST, discarding).await.map_err(too_long)??;
     Ok((Carried { sent: 0, received }, 0))
 }
 
@@ -155,8 +154,17 @@ async fn supply(
             sent += ZEROS.len() as u64;
         }
     }
-    writer.finish().await?;
+    // A client that lets the server open no stream keeps its place no longer than this.
+    let finishing = timeout(LONGEST, writer.finish()).await;
+    finishing.map_err(too_long)??;
     Ok((Carried { sent, received: 0 }, 0))
+}
+
+fn too_long(_: Elapsed) -> Error {
+    Error::refused(
+        Reason::Stalled,
+        "the probe took longer than the server permits",
+    )
 }
 
 /// The target that a user means: by its name, or the only one.
@@ -221,6 +229,7 @@ mod tests {
         );
         assert_eq!(name(&two, "borg").expect("by name"), "borg");
         assert_eq!(name(&two, "[0:0::1]:80").expect("the same"), "[::1]:80");
+        assert!(name(&two, "bor").is_err(), "a part of a name");
         // A command is not found by its program.
         assert!(name(&two, "sh").is_err());
     }

@@ -433,6 +433,28 @@ fn a_file_that_cannot_be_sent_has_the_number_of_its_request() {
     });
 }
 
+/// It stays connected, and answers nothing.
+#[test]
+fn a_measurement_without_streams_or_reader_keeps_its_place_for_two_minutes() {
+    let one_place = |options: &mut ServeOptions| options.limits.connections = 1;
+    for target in [PROBE, SOURCE, ""] {
+        Scene::play_at(one_place, async |scene: Scene| {
+            let closed = match target {
+                "" => scene.deaf_session(1).await,
+                _ => scene.closed_session().await,
+            };
+            let target = if target.is_empty() { PROBE } else { target };
+            let (answers, target) = (1, target.to_owned());
+            let _streams = shout(&closed, Message::Pipe { answers, target }).await;
+            sleep(Duration::from_secs(1)).await;
+            let waits = ask(&scene.session().await, put("a")).await;
+            assert!(matches!(waits.0, Message::Queued { .. }), "{:?}", waits.0);
+            let answer = behind(waits).await;
+            assert!(matches!(answer, Message::Accepted { .. }), "{answer:?}");
+        });
+    }
+}
+
 #[test]
 fn a_source_ends() {
     let little = |options: &mut ServeOptions| {

@@ -162,6 +162,13 @@ impl Scene {
         opened.expect("connected")
     }
 
+    /// A connection of a client that lets the server open no streams.
+    pub async fn closed_session(&self) -> ClientSession {
+        let parameters = parameters::client(Span::from_secs(60));
+        let opened = open_with(self.client(None), parameters).await;
+        opened.expect("connected")
+    }
+
     /// A connection of a client that the test plays. The server has accepted its token.
     pub async fn session(&self) -> ClientSession {
         let session = open(self.client(None)).await.expect("connected");
