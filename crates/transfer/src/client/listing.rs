@@ -166,6 +166,11 @@ pub(super) async fn entries(
 }
 
 /// The entries at a path of the server, which may take so many bytes.
+/// How much memory an entry takes, bytes.
+fn taken(entry: &Entry) -> usize {
+    128 * (1 + entry.remote.metadata.attributes.len()) + entry.encoded_len()
+}
+
 async fn entries_within(
     session: &ClientSession,
     path: Option<&RemotePath>,
@@ -185,7 +190,7 @@ async fn entries_within(
                 unread,
                 last,
             } => {
-                size += entries.iter().map(|e| 128 + e.encoded_len()).sum::<usize>();
+                size += entries.iter().map(taken).sum::<usize>();
                 size += unread.iter().map(|u| 128 + u.encoded_len()).sum::<usize>();
                 if size > most {
                     let most = Bytes::new(most as u64);
@@ -207,18 +212,33 @@ async fn entries_within(
 mod tests {
     use super::*;
     use crate::connection::pair::Pair;
-    use crate::wire::{Kind, Metadata, Remote};
+    use crate::wire::{Attribute, Kind, Metadata, Remote};
+    use std::time::Duration;
+    use tokio::time::timeout;
 
-    /// Gets a listing that the server sends in these numbers of entries.
-    async fn listed(pair: &Pair, messages: &[usize], most: usize) -> Result<Listing, Error> {
+    /// Gets a listing that the server sends in these numbers of entries, each with attributes of
+    /// this length.
+    async fn listed(
+        pair: &Pair,
+        messages: &[usize],
+        attributes: usize,
+        most: usize,
+    ) -> Result<Listing, Error> {
         let session = ClientSession::of(pair);
+        let attribute = Attribute {
+            name: b"user.a".to_vec(),
+            value: vec![b'x'; attributes],
+        };
         let serving = async {
             let (mut send, mut receive) = pair.server.accept_bi().await.expect("asked");
             framing::read(&mut receive).await.expect("a request");
             for (number, count) in messages.iter().enumerate() {
                 let remote = Remote {
                     size: 1,
-                    metadata: Metadata::plain(Kind::File),
+                    metadata: Metadata {
+                        attributes: vec![attribute.clone(); attributes.min(1)],
+                        ..Metadata::plain(Kind::File)
+                    },
                 };
                 let entry = |n: usize| Entry {
                     path: n.to_string().into_bytes(),
@@ -240,17 +260,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_directory_is_removed_after_what_is_in_it() {
+        Pair::play(1_000_000_000, async |pair: Pair| {
+            let session = ClientSession::of(&pair);
+            let paths = ["a/b", "a"].map(|path| path.parse().expect("a path"));
+            let serving = async {
+                let mut kept = Vec::new();
+                for name in ["a/b", "a"] {
+                    let (mut send, mut receive) = pair.server.accept_bi().await.expect("asked");
+                    let request = framing::read(&mut receive).await.expect("a request");
+                    assert!(
+                        matches!(&request, Message::Remove { path, .. } if path == name.as_bytes()),
+                        "{request:?}"
+                    );
+                    let early = timeout(Duration::from_secs(1), pair.server.accept_bi()).await;
+                    assert!(early.is_err(), "before {name} is removed");
+                    let removed = Message::Removed { count: 1 };
+                    framing::write(&mut send, &removed).await.expect("sent");
+                    kept.push((send, receive));
+                }
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                failed = remove_all(&session, paths.to_vec(), |_| ()) => {
+                    assert!(failed.expect("removed").is_empty());
+                }
+                () = serving => unreachable!("it has no end"),
+            }
+        });
+    }
+
     /// However many messages bring it.
     #[test]
     fn a_listing_is_bounded() {
         Pair::play(1_000_000_000, async |pair: Pair| {
-            let fits = listed(&pair, &[20, 20, 20], 60 * 256)
+            let fits = listed(&pair, &[20, 20, 20], 0, 60 * 256)
                 .await
                 .expect("it fits");
             assert_eq!(fits.entries.len(), 60);
-            let long = listed(&pair, &[20, 20, 20], 60 * 128).await;
-            let text = long.expect_err("it is too long").to_string();
-            assert!(text.contains("list parts of it"), "{text}");
+            for (attributes, most) in [(0, 60 * 128), (2000, 60 * 2000)] {
+                let long = listed(&pair, &[20, 20, 20], attributes, most).await;
+                let text = long.expect_err("it is too long").to_string();
+                assert!(text.contains("list parts of it"), "{text}");
+            }
         });
     }
 }

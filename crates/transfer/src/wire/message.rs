@@ -316,7 +316,9 @@ impl Unread {
 impl Entry {
     /// Upper bound of the encoded length, bytes.
     pub fn encoded_len(&self) -> usize {
-        64 + self.path.len() + self.target.len()
+        let attributes = self.remote.metadata.attributes.iter();
+        let attributes = attributes.map(|a| 8 + a.name.len() + a.value.len());
+        64 + self.path.len() + self.target.len() + attributes.sum::<usize>()
     }
 }
 
