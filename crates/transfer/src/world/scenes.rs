@@ -2,8 +2,8 @@
 
 use super::scene::Scene;
 use crate::client::{
-    DeleteOptions, GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions, Update,
-    get, list, send_tree, transfer,
+    DeleteOptions, Filter, GetOptions, GetReport, ListOptions, Outcome, SendOptions, TreeOptions,
+    Update, get, list, send_tree, transfer,
 };
 use crate::connection::pair::link;
 use crate::credentials::known_paths::KnownPaths;
@@ -71,6 +71,14 @@ fn many_outages_with_progress_between_them_end_no_transfer() {
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
         assert!(report.resumed_bytes < SIZE, "{}", report.resumed_bytes);
         assert!(report.sent_bytes < 2 * SIZE, "{}", report.sent_bytes);
+        // The summary is that of all connections.
+        let summary = report.result.expect("stored");
+        assert!(summary.seconds > 160.0, "{} s", summary.seconds);
+        assert!(
+            summary.sent_packets > SIZE / 1452,
+            "{}",
+            summary.sent_packets
+        );
         // The first attempt after each outage is made soon.
         let mut before = 0;
         for (at, wait) in waits.into_inner() {
@@ -243,6 +251,98 @@ fn directories_are_created_here_however_long_that_takes() {
     });
 }
 
+/// The server hears of a file that must stay, and the connection goes on.
+#[test]
+fn a_file_that_cannot_be_stored_here_disturbs_no_other() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.file("stored/a", 2_000_000);
+        scene.scratch.file("stored/b", 4_000_000);
+        scene.scratch.subdirectory("got");
+        scene.scratch.file("got/a", 1_000_000);
+        let report = got(&scene, &["a", "b"], None, (0, |_| ())).await;
+        assert_eq!((report.failures.len(), report.stored_files), (1, 1));
+        assert_eq!(report.retries, 0, "{report:?}");
+    });
+}
+
+/// For longer than a silent connection lives.
+#[test]
+fn a_client_waits_while_the_server_stores() {
+    Scene::play(None, async |scene: Scene| {
+        let file = scene.scratch.file("a", 1000);
+        slow::set(Duration::from_secs(20));
+        let report = transfer(scene.send(&file, None), |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.result);
+        assert_eq!(report.retries, 0);
+    });
+}
+
+#[test]
+fn what_is_in_an_excluded_directory_is_not_got() {
+    Scene::play(None, async |scene: Scene| {
+        for directory in ["stored/tree", "stored/tree/closed"] {
+            scene.scratch.subdirectory(directory);
+            scene.scratch.file(&format!("{directory}/file"), 10);
+        }
+        let tree = vec![Some(RemotePath::new("tree").expect("a path"))];
+        let options = GetOptions {
+            filter: Filter::new(&[], &["closed".to_owned()]).expect("a pattern"),
+            ..GetOptions::new(scene.client(None), tree, scene.scratch.subdirectory("got"))
+        };
+        let report = get(options, |_| (), pending()).await;
+        assert_eq!((report.files, report.outcome), (1, Outcome::Stored));
+        assert!(!scene.scratch.path().join("got/tree/closed").exists());
+    });
+}
+
+#[test]
+fn a_link_that_cannot_be_made_here_is_reported() {
+    Scene::play(None, async |scene: Scene| {
+        scene.scratch.subdirectory("stored/tree");
+        let link = scene.scratch.path().join("stored/tree/link");
+        std::os::unix::fs::symlink("file", link).expect("made");
+        scene.scratch.subdirectory("got");
+        scene.scratch.subdirectory("got/tree");
+        scene.scratch.file("got/tree/link", 10);
+        let report = got(&scene, &["tree"], None, (0, |_| ())).await;
+        let failed: Vec<_> = report.failures.iter().map(|(path, _)| path).collect();
+        assert_eq!(failed, ["tree/link"]);
+        assert_eq!(report.outcome, Outcome::NotStored, "{report:?}");
+    });
+}
+
+#[test]
+fn a_file_that_does_not_fit_the_quota_leaves_nothing() {
+    Scene::play(Some(1_000_000), async |scene: Scene| {
+        let file = scene.scratch.file("a", 4_000_000);
+        let report = transfer(scene.send(&file, None), |_| (), pending()).await;
+        assert_eq!(report.outcome, Outcome::NotStored, "{:?}", report.result);
+        let left = file_names(&scene.scratch.path().join("stored"));
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
+
+/// With one name here, too.
+#[test]
+fn of_two_files_with_one_name_the_first_is_got() {
+    Scene::play(None, async |scene: Scene| {
+        for directory in ["x", "y"] {
+            scene.scratch.subdirectory(&format!("stored/{directory}"));
+            scene
+                .scratch
+                .file(&format!("stored/{directory}/file"), 1000);
+        }
+        let names = ["x/file", "y/file", "x/file"];
+        let report = got(&scene, &names, None, (0, |_| ())).await;
+        assert_eq!(report.outcome, Outcome::NotStored, "{report:?}");
+        let why = "it would have the same name here as `x/file`".to_owned();
+        assert_eq!(report.failures, [("y/file".to_owned(), why)]);
+        assert_eq!((report.files, report.stored_files), (1, 1));
+        let content = |path| std::fs::read(scene.scratch.path().join(path)).expect("there");
+        assert_eq!(content("got/file"), content("stored/x/file"));
+    });
+}
+
 #[test]
 fn what_was_got_before_an_outage_is_not_got_again() {
     Scene::play(None, async |scene: Scene| {
@@ -263,6 +363,8 @@ fn what_was_got_before_an_outage_is_not_got_again() {
         assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
         assert!(report.retries >= 3, "{}", report.retries);
         assert!(report.received_bytes < 6_000_000, "{report:?}");
+        // Nothing was there before, but for what came shortly before an outage and was not counted.
+        assert!(report.resumed_bytes < 1_000_000, "{report:?}");
         assert!(!got_at("a").exists(), "it is got again");
         std::fs::write(got_at("a"), taken.into_inner()).expect("written");
         for name in names {
@@ -690,6 +792,7 @@ fn a_dry_run_of_a_mirror_removes_nothing() {
             (1, vec!["old".to_owned()])
         );
         assert!(scene.scratch.path().join("stored/old").exists());
+        assert_eq!(report.outcome, Outcome::NotStored);
     });
 }
 

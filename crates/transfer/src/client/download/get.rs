@@ -32,6 +32,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -328,7 +329,30 @@ impl Get {
             };
             self.add(&wanted, top, is_file, listing, &mut items);
         }
+        if self.options.paths.len() > 1 {
+            self.refuse_same_names(&mut items);
+        }
         Ok(items)
+    }
+
+    /// Of several files that would have the same name here, only the first is got.
+    fn refuse_same_names(&mut self, items: &mut Vec<Item>) {
+        let mut first: HashMap<Vec<u8>, RemotePath> = HashMap::new();
+        items.retain(|item| {
+            if item.metadata.kind == Kind::Directory {
+                return true;
+            }
+            let Some(other) = first.get(item.local.as_bytes()) else {
+                first.insert(item.local.as_bytes().to_vec(), item.remote.clone());
+                return true;
+            };
+            // The same one may be named twice.
+            if *other != item.remote {
+                let why = format!("it would have the same name here as `{other}`");
+                self.failures.push((item.remote.to_string(), why));
+            }
+            false
+        });
     }
 
     /// Adds what the server has at a path; `top` is its place here, `None` for the directory itself.
@@ -484,7 +508,9 @@ impl Get {
             }) {
                 item.done = true;
                 self.counts.news.unchanged(1);
-                self.counts.resumed.fetch_add(item.size, Ordering::Relaxed);
+                self.counts
+                    .resumed
+                    .fetch_add(item.was_there(), Ordering::Relaxed);
                 continue;
             }
             let replaced = there.map_or(0, |found| found.size);
@@ -719,7 +745,8 @@ async fn exchange(
             let comparing = move || storage.has(&local, size, finish.hash, &cancel);
             let compared = session.turns.hash(comparing).await;
             if compared.map_err(Error::here)? {
-                counts.resumed.fetch_add(size, Ordering::Relaxed);
+                let there = item.was_there();
+                counts.resumed.fetch_add(there, Ordering::Relaxed);
                 return confirm(send, size, finish.hash).await;
             }
         }
@@ -782,6 +809,7 @@ async fn receive_file(
         };
         let now = received.load(Ordering::Relaxed);
         counts.received.fetch_add(now - counted, Ordering::Relaxed);
+        item.received.fetch_add(now - counted, Ordering::Relaxed);
         counted = now;
         if let Some(result) = done {
             break result.map_err(own)?;
@@ -790,7 +818,7 @@ async fn receive_file(
     drop(running);
     counts
         .resumed
-        .fetch_add(size.saturating_sub(counted), Ordering::Relaxed);
+        .fetch_add(item.was_there(), Ordering::Relaxed);
     let local = item.local.clone();
     let stored = blocking(move || partial.store(&local, &put.metadata));
     stored.await.map_err(Error::here)?;

@@ -4,8 +4,8 @@ use crate::client::news::News;
 use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::wire::Metadata;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -28,6 +28,8 @@ pub(super) struct Item {
     pub(super) done: bool,
     /// It is done, but not here.
     pub(super) failed: bool,
+    /// Bytes of it that have come, in all attempts.
+    pub(super) received: Arc<AtomicU64>,
 }
 
 impl Item {
@@ -46,7 +48,14 @@ impl Item {
             target,
             done: false,
             failed: false,
+            received: Arc::default(),
         }
+    }
+
+    /// Of its bytes those that have not come, and were there before.
+    pub(super) fn was_there(&self) -> u64 {
+        let received = self.received.load(Ordering::Relaxed);
+        self.size.saturating_sub(received)
     }
 }
 

@@ -213,7 +213,9 @@ fn write(
         else {
             return Err(Error::Protocol("a file that was not requested".to_owned()));
         };
-        counts.received(entry.content.len() as u64);
+        let length = entry.content.len() as u64;
+        counts.received(length);
+        item.received.fetch_add(length, Ordering::Relaxed);
         match stage.write(&item.local, &entry, &mut directories) {
             Ok(staged) => files.push((n, staged)),
             // A full disk concerns all files.

@@ -276,6 +276,7 @@ impl TreeJob {
             failures,
             roots,
             present,
+            places: _,
         } = walk;
         let news = News::default();
         news.files(

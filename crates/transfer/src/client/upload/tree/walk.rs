@@ -7,7 +7,7 @@ use crate::path::RemotePath;
 use crate::path::{RESERVED, printable};
 use crate::storage::stays_below;
 use crate::wire::{Kind, Metadata};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub(super) struct Walk {
     pub roots: Vec<Vec<u8>>,
     /// What the sources have, by its path there, whether it is sent or not.
     pub present: HashSet<Vec<u8>>,
+    /// Of several sources: which item has a path, directories excepted.
+    pub places: Option<HashMap<Vec<u8>, usize>>,
 }
 
 impl Walk {
@@ -55,7 +57,10 @@ impl Walk {
         filter: &Filter,
         links: bool,
     ) -> Result<Self, Error> {
-        let mut walk = Self::default();
+        let mut walk = Self {
+            places: (sources.len() > 1).then(HashMap::new),
+            ..Self::default()
+        };
         for source in sources {
             let metadata = fs::symlink_metadata(source).map_err(Error::file(source, "open"))?;
             let bytes = source.as_os_str().as_bytes();
@@ -104,7 +109,7 @@ impl Tree<'_> {
         let shown = || printable(local.as_os_str().as_bytes());
         let is_top = below.as_os_str().is_empty();
         let path = prefixed(&self.top, below.as_os_str().as_bytes());
-        self.walk.present.insert(path);
+        self.walk.present.insert(path.clone());
         if metadata.is_dir() {
             if !is_top && !self.filter.enters(below) {
                 return;
@@ -121,6 +126,16 @@ impl Tree<'_> {
             below
         };
         if !self.filter.takes_file(named) {
+            return;
+        }
+        let places = self.walk.places.as_ref();
+        if let Some(other) = places.and_then(|places| Some(&self.walk.items[*places.get(&path)?])) {
+            // The same one may be named twice.
+            if other.local != local {
+                let other = printable(other.local.as_os_str().as_bytes());
+                let why = format!("it would have the same name on the server as {other}");
+                self.walk.failures.push((shown(), why));
+            }
             return;
         }
         if metadata.is_file() {
@@ -200,17 +215,24 @@ impl Tree<'_> {
             None => RemotePath::new(&path),
         };
         match whole {
-            Ok(_) => self.walk.items.push(Item {
-                local: local.to_owned(),
-                path,
-                size: if kind == Kind::File {
-                    metadata.len()
-                } else {
-                    0
-                },
-                metadata: metadata_of(metadata, kind),
-                target,
-            }),
+            Ok(_) => {
+                if let Some(places) = &mut self.walk.places
+                    && kind != Kind::Directory
+                {
+                    places.insert(path.clone(), self.walk.items.len());
+                }
+                self.walk.items.push(Item {
+                    local: local.to_owned(),
+                    path,
+                    size: if kind == Kind::File {
+                        metadata.len()
+                    } else {
+                        0
+                    },
+                    metadata: metadata_of(metadata, kind),
+                    target,
+                });
+            }
             Err(e) => {
                 let shown = printable(local.as_os_str().as_bytes());
                 self.walk.failures.push((shown, e.to_string()));
@@ -232,6 +254,55 @@ fn prefixed(top: &[u8], below: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::scratch_directory::{ScratchDirectory, Unprivileged};
+
+    /// Of two files with one name the second would replace the first.
+    #[test]
+    fn files_that_would_have_the_same_name_are_reported() {
+        let scratch = ScratchDirectory::new();
+        scratch.subdirectory("a");
+        scratch.subdirectory("b");
+        scratch.file("a/file", 10);
+        scratch.file("a/one", 10);
+        let second = scratch.file("b/file", 10);
+        scratch.file("b/two", 10);
+        let path = |name| scratch.path().join(name);
+        let sources = [path("a/"), path("b/"), path("b/two"), path("a/file")];
+        let walk = Walk::new(&sources, None, &Filter::default(), true).expect("they exist");
+        let found: Vec<_> = walk.items.iter().map(|item| &item.path[..]).collect();
+        assert_eq!(found, [&b"file"[..], b"one", b"two"]);
+        let failed: Vec<_> = walk.failures.iter().map(|(path, _)| path).collect();
+        assert_eq!(failed, [&second.display().to_string()]);
+    }
+
+    /// A mirror must not remove what the server has of that name.
+    #[test]
+    fn what_is_here_and_is_not_sent_is_known_to_be_here() {
+        let scratch = ScratchDirectory::new();
+        scratch.subdirectory("tree");
+        let link = scratch.path().join("tree/link");
+        std::os::unix::fs::symlink("file", link).expect("made");
+        let sources = [scratch.path().join("tree/")];
+        let walk = Walk::new(&sources, None, &Filter::default(), false).expect("it exists");
+        assert!(walk.items.is_empty() && walk.skipped.len() == 1);
+        assert!(walk.present.contains(&b"link"[..]));
+    }
+
+    /// Its names can be read, and no more.
+    #[test]
+    fn what_cannot_be_looked_at_is_reported() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = ScratchDirectory::new();
+        let listed = scratch.subdirectory("tree");
+        let file = scratch.file("tree/file", 10);
+        fs::set_permissions(&listed, fs::Permissions::from_mode(0o444)).expect("set");
+        let user = Unprivileged::begin();
+        let walk = Walk::new(&[listed.join("")], None, &Filter::default(), true);
+        drop(user);
+        fs::set_permissions(&listed, fs::Permissions::from_mode(0o755)).expect("set");
+        let failures = walk.expect("it exists").failures;
+        let failed: Vec<_> = failures.iter().map(|(path, _)| Path::new(path)).collect();
+        assert_eq!(failed, [file]);
+    }
 
     #[test]
     fn a_directory_that_cannot_be_read_is_reported() {
