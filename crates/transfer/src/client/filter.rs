@@ -89,13 +89,15 @@ mod tests {
         let text = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
         let filter = Filter::new(
             &text(&["*.rs", "doc/*.md"]),
-            &text(&["target/", "a/**/x.rs"]),
+            &text(&["target/", "a/**/x.rs", "/top", "b/*.rs"]),
         );
         let filter = filter.expect("valid patterns");
         let takes = |path: &str| filter.takes_file(Path::new(path));
         assert!(takes("main.rs") && takes("a/b.rs") && takes("doc/a.md") && takes("a/y.rs"));
         assert!(!takes("a.md") && !takes("doc/b/a.md") && !takes("a/b/x.rs") && !takes("a/x.rs"));
         assert!(!filter.enters(Path::new("b/target")) && filter.enters(Path::new("b")));
+        assert!(!filter.enters(Path::new("top")) && filter.enters(Path::new("b/top")));
+        assert!(!takes("b/x.rs") && takes("b/c/x.rs"));
         let error = Filter::new(&text(&["a["]), &[]).expect_err("invalid");
         assert!(error.contains("`a[`"), "{error}");
         assert!(Filter::default().takes_file(Path::new("x")));

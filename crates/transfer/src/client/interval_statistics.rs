@@ -150,6 +150,7 @@ fn merge_pairs(samples: &mut Vec<IntervalSample>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::pair::Pair;
 
     fn sample(ms: u64) -> IntervalSample {
         IntervalSample {
@@ -162,6 +163,22 @@ mod tests {
             path_mtu: Bytes::ZERO,
             paths: Vec::new(),
         }
+    }
+
+    /// Of the connections before, too.
+    #[test]
+    fn what_was_lost_does_not_become_less() {
+        Pair::play(10_000_000, async |pair: Pair| {
+            let earlier = Earlier {
+                lost_packets: 7,
+                ..Earlier::default()
+            };
+            let second = Some(Duration::from_secs(1));
+            let mut intervals = IntervalStatistics::new(second, Instant::now());
+            intervals.take(&pair.client, &Monitor::default(), &earlier, Vec::new());
+            let lost: Vec<_> = intervals.samples().iter().map(|s| s.lost_packets).collect();
+            assert_eq!(lost, [7 + pair.client.stats().lost_packets]);
+        });
     }
 
     #[test]

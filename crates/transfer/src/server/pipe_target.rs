@@ -115,12 +115,26 @@ fn status_code(status: ExitStatus) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::AsyncReadExt;
 
     #[test]
     fn a_program_killed_by_a_signal_has_the_shells_status() {
         for (raw, code) in [(0, 0), (3 << 8, 3), (9, 137), (15, 143)] {
             assert_eq!(status_code(ExitStatus::from_raw(raw)), code);
         }
+    }
+
+    /// Such as when its client leaves.
+    #[tokio::test]
+    async fn a_program_ends_with_its_pipe() {
+        let target = Target::Command(vec!["sleep".to_owned(), "1000".to_owned()]);
+        let Opened::Command(mut child) = Opened::open(&target).await.expect("started") else {
+            panic!("another target")
+        };
+        let mut output = child.stdout.take().expect("a pipe");
+        drop(child);
+        let ended = timeout(CONNECT, output.read(&mut [0])).await;
+        assert_eq!(ended.expect("in time").expect("read"), 0);
     }
 
     #[tokio::test]

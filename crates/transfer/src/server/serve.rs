@@ -243,3 +243,43 @@ fn sockets(listen: SocketAddr, tcp: bool) -> Result<(UdpSocket, Option<TcpListen
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TransportChoice;
+    use crate::client::{ClientOptions, ClientSession, ServerAddress};
+    use crate::lock::lock;
+    use crate::scratch_directory::ScratchDirectory;
+    use whimbrel_units::Duration as Span;
+
+    /// Many of one network may have a connection, and few may have said nothing.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_has_said_something_over_tcp_leaves_that_place_to_others() {
+        let scratch = ScratchDirectory::new();
+        let identity = Identity::ephemeral().expect("an identity");
+        let listen = ([127, 0, 0, 1], 0).into();
+        let options = ServeOptions::new(scratch.path(), listen);
+        let server = Arc::new(Server::bind(options, &identity).expect("a server"));
+        let running = Arc::clone(&server);
+        let serving =
+            tokio::spawn(async move { running.run(|_| (), std::future::pending()).await });
+        let address = server.local_addr().expect("bound");
+        let to = ServerAddress {
+            host: address.ip().to_string(),
+            port: address.port(),
+        };
+        let token = identity.token().clone();
+        let options = ClientOptions {
+            fingerprint: Some(identity.fingerprint()),
+            transport: TransportChoice::Tls,
+            ..ClientOptions::new(to, token, crate::defaults::default_controller())
+        };
+        let idle = parameters::client(Span::from_secs(60));
+        let session = ClientSession::open(&options, idle, &|| options.factory()).await;
+        let session = session.expect("connected");
+        session.welcomed().await.expect("the token is right");
+        assert_eq!(lock(&server.shared.half_open).len(), 0);
+        serving.abort();
+    }
+}

@@ -11,6 +11,7 @@ use crate::connection::routes::Routes;
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
 use crate::lock::lock;
+use crate::token::Token;
 use crate::turns::Turns;
 use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
 use crate::words::pake;
@@ -235,11 +236,7 @@ impl Peer {
         };
         match token {
             Ok(token) => {
-                let rights = Rights {
-                    write: true,
-                    ..Rights::default()
-                };
-                let owner = User::owner(&token, rights, Priority::HIGHEST);
+                let owner = introduced(&token);
                 self.shared
                     .users
                     .send_replace(Arc::new(Users::new([owner])));
@@ -320,6 +317,15 @@ impl Peer {
         };
         (client.user.name.clone(), code, text)
     }
+}
+
+/// Who has the same words: may store files, and no more.
+fn introduced(token: &Token) -> User {
+    let rights = Rights {
+        write: true,
+        ..Rights::default()
+    };
+    User::owner(token, rights, Priority::HIGHEST)
 }
 
 fn other_version(version: u16) -> Error {
@@ -455,5 +461,23 @@ impl Session {
         parameters::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);
         Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::users::RightsIn;
+
+    #[test]
+    fn who_has_the_words_may_store_and_nothing_else() {
+        let user = introduced(&Token::random().expect("randomness"));
+        let Rights {
+            read,
+            write,
+            remove,
+        } = user.rights;
+        assert_eq!((read, write, remove), (false, true, false));
+        assert!(user.connect.is_empty() && user.rights_in == RightsIn::default());
     }
 }

@@ -116,3 +116,35 @@ fn label(reason: Reason) -> &'static str {
         _ => "other",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RemoteUser;
+    use whimbrel_units::{Bytes, Duration};
+
+    #[test]
+    fn a_pipe_counts_in_both_directions() {
+        let metrics = metrics();
+        let event = Event::Piped {
+            peer: RemoteUser {
+                address: ([192, 0, 2, 7], 4433).into(),
+                user: None,
+            },
+            key_exchange: None,
+            target: "ssh".to_owned(),
+            sent: Bytes::new(5),
+            received: Bytes::new(70),
+            took: Duration::from_secs(1),
+        };
+        count(&metrics, &event);
+        let text = metrics.render();
+        for line in [
+            "whimbrel_pipes_total{target=\"ssh\"} 1\n",
+            "whimbrel_pipe_bytes_total{direction=\"sent\"} 5\n",
+            "whimbrel_pipe_bytes_total{direction=\"received\"} 70\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+}

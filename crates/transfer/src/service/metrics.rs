@@ -239,6 +239,10 @@ mod tests {
             .expect("before an idle one times out")
             .expect("an answer");
         assert!(text.starts_with("HTTP/1.0 200 OK"), "{text}");
+        // The oldest had to leave.
+        let mut byte = [0];
+        let oldest = timeout(TIMEOUT / 2, idle[0].read(&mut byte));
+        assert!(!matches!(oldest.await.expect("in time"), Ok(1..)));
         serving.abort();
     }
 }

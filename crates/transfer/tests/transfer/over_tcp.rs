@@ -313,6 +313,24 @@ async fn a_late_first_message_over_tcp_does_not_move_the_deadline() {
     service.stop().await;
 }
 
+/// Its first message has come, and nothing after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_over_tcp_that_stops_is_not_waited_for() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with(&scratch, strict(), false);
+    let from: IpAddr = [127, 0, 0, 2].into();
+    let mut stream = connect(from, service.address).await.expect("connected");
+    let name = "x".try_into().expect("a name");
+    let client = rustls::ClientConnection::new(Arc::new(raw::tls()), name);
+    let mut hello = Vec::new();
+    let written = client.expect("a client").write_tls(&mut hello);
+    assert!(written.expect("written") > 0);
+    stream.write_all(&hello).await.expect("sent");
+    let ended = timeout(Duration::from_secs(20), end(stream)).await;
+    ended.expect("the server ends it");
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_tcp_connections_delay_nobody_elsewhere() {
     let scratch = ScratchDirectory::new();
