@@ -281,6 +281,8 @@ impl Peer {
             return Err(other_version(version));
         }
         let storage = self.shared.storage_of(&user)?;
+        let (shared, owner) = (Arc::clone(&self.shared), Arc::clone(&user));
+        let storage = storage.counting(move |bytes| shared.usage.changed(&owner, bytes as i64));
         self.slot.admit(&user.name)?;
         Ok(Client {
             user,

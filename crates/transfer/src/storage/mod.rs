@@ -84,14 +84,24 @@ impl Default for StorageOptions {
     }
 }
 
+/// Who counts what entries take that are no files, bytes.
+type Counts = Arc<dyn Fn(u64) + Send + Sync>;
+
 /// A directory in which files are stored.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Storage {
     root: Arc<File>,
     path: PathBuf,
     options: StorageOptions,
     /// Permission bits that new files do not get.
     umask: u16,
+    counts: Option<Counts>,
+}
+
+impl std::fmt::Debug for Storage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Storage").field(&self.path).finish()
+    }
 }
 
 /// The directory in which a path is, as the system takes it.
@@ -125,9 +135,26 @@ impl Storage {
             path: path.to_owned(),
             options,
             umask: umask(),
+            counts: None,
         };
         storage.remove_leftovers(SystemTime::now())?;
         Ok(storage)
+    }
+
+    /// The same, for a user with a quota: `counts` is told what each directory and link takes that
+    /// is made. What files take is counted by those who store them, as it is reserved before.
+    pub fn counting(self, counts: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self {
+            counts: Some(Arc::new(counts)),
+            ..self
+        }
+    }
+
+    /// A directory or link was made.
+    fn made_entry(&self) {
+        if let Some(counts) = &self.counts {
+            counts(ENTRY);
+        }
     }
 
     /// Creates the directory `path` in one that exists, and opens it.

@@ -143,7 +143,10 @@ impl Storage {
     fn create_directory(&self, parent: &File, name: &OsStr) -> Result<File, Errno> {
         match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
             // Another transfer was faster.
-            Ok(()) => fsync(parent)?,
+            Ok(()) => {
+                self.made_entry();
+                fsync(parent)?;
+            }
             Err(Errno::EXIST) => {}
             Err(e) => return Err(e),
         }

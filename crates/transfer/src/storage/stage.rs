@@ -243,7 +243,10 @@ impl Stage {
         }
         let failed = |e| self.storage.failed(path, "create the link")(e);
         match symlinkat(target, &*parent, path.file_name()) {
-            Ok(()) => return fsync(&*parent).map_err(failed),
+            Ok(()) => {
+                self.storage.made_entry();
+                return fsync(&*parent).map_err(failed);
+            }
             Err(Errno::EXIST) => {}
             Err(e) => return Err(failed(e)),
         }

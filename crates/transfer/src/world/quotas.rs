@@ -9,6 +9,7 @@ use crate::simulated::network;
 use crate::wire::Reason;
 use std::fs;
 use std::future::pending;
+use std::os::unix::fs::symlink;
 
 /// What the user's files may take, bytes.
 const QUOTA: u64 = 5_000_000;
@@ -92,13 +93,48 @@ fn a_tree_that_does_not_fit_is_refused_before_it_is_sent() {
     }
 }
 
+/// The user has a quota and may remove files.
+fn removing(user: &mut User) {
+    user.quota = Some(QUOTA);
+    user.rights.remove = true;
+}
+
+/// What a directory or a link frees when it is removed, it took when it was made.
+#[test]
+fn directories_and_links_that_come_and_go_free_no_quota() {
+    Scene::play_for(removing, async |scene: Scene| {
+        let tree = scene.scratch.subdirectory("tree");
+        for n in 0..300 {
+            scene.scratch.subdirectory(&format!("tree/d/{n}"));
+            symlink("0", tree.join(format!("d/link-{n}"))).expect("linked");
+        }
+        for _ in 0..4 {
+            let options = TreeOptions::new(scene.client(None), vec![tree.join("")]);
+            let report = send_tree(options, |_| (), pending()).await;
+            assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
+            let options = RemoveOptions {
+                client: scene.client(None),
+                path: "d".parse().expect("a path"),
+                recursive: true,
+            };
+            assert_eq!(remove(options, pending()).await.ok(), Some(601));
+        }
+        for (size, fits) in [(QUOTA as usize, false), (QUOTA as usize - 10_000, true)] {
+            let file = scene.scratch.file(&format!("{size}"), size);
+            let report = transfer(scene.send(&file, None), |_| (), pending()).await;
+            assert_eq!(
+                report.outcome == Outcome::Stored,
+                fits,
+                "{:?}",
+                report.result
+            );
+        }
+    });
+}
+
 /// What a removal has removed before it fails does not count any more.
 #[test]
 fn a_removal_that_fails_in_the_middle_frees_what_is_gone() {
-    let removing = |user: &mut User| {
-        user.quota = Some(QUOTA);
-        user.rights.remove = true;
-    };
     Scene::play_for(removing, async |scene: Scene| {
         for n in 0..12 {
             scene.scratch.subdirectory("stored/d");
