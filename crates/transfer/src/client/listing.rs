@@ -165,12 +165,12 @@ pub(super) async fn entries(
     entries_within(session, path, recursive, MAX_LISTING).await
 }
 
-/// The entries at a path of the server, which may take so many bytes.
 /// How much memory an entry takes, bytes.
 fn taken(entry: &Entry) -> usize {
     128 * (1 + entry.remote.metadata.attributes.len()) + entry.encoded_len()
 }
 
+/// The entries at a path of the server, which may take so many bytes.
 async fn entries_within(
     session: &ClientSession,
     path: Option<&RemotePath>,
