@@ -61,8 +61,6 @@ pub(crate) struct Attempts {
     pub sent_packets: u64,
     /// Bytes of the UDP datagrams that the last connection sent, without those that were lost.
     datagrams: u64,
-    /// Bytes of the UDP datagrams that it received.
-    received: u64,
     /// Path MTU of the last connection.
     pub mtu: u16,
     /// What all connections did on each path.
@@ -121,7 +119,6 @@ impl Attempts {
             lost_now: 0,
             sent_packets: 0,
             datagrams: 0,
-            received: 0,
             mtu: 0,
             paths: Vec::new(),
             transport: None,
@@ -202,8 +199,7 @@ impl Attempts {
                 Err(error) => error,
             };
             let delivered = this.earlier.delivered + this.monitor.snapshot().state.delivered.get();
-            let received = std::mem::take(&mut this.received);
-            if delivered > before + MADE_PROGRESS || received > MADE_PROGRESS {
+            if delivered > before + MADE_PROGRESS {
                 back_off.reset();
                 worked = Instant::now();
             }
@@ -339,7 +335,7 @@ fn several_paths(session: &ClientSession, earlier: &[PathSummary]) -> Vec<PathSu
 const SECOND: Duration = Duration::from_secs(1);
 /// Time for the last packet of a stopped transfer to leave.
 const CLOSING: Duration = Duration::from_millis(50);
-/// An attempt that delivered or received so much made progress, bytes: more than a handshake.
+/// An attempt that delivered so much made progress, bytes.
 const MADE_PROGRESS: u64 = 16 << 10;
 
 /// Adds up the packets of a connection when it is dropped.
@@ -355,7 +351,6 @@ impl Drop for Counted<'_> {
         self.attempts.sent_packets += stats.sent_packets;
         // What the transport repeated is no data of the file sent twice.
         self.attempts.datagrams = stats.udp_tx.bytes.saturating_sub(stats.lost_bytes);
-        self.attempts.received = stats.udp_rx.bytes;
         if let Some(path) = self.session.connection.path_stats(PathId::ZERO) {
             self.attempts.mtu = path.current_mtu;
         }

@@ -375,17 +375,6 @@ fn what_was_got_before_an_outage_is_not_got_again() {
     });
 }
 
-/// All outages together last longer than the client waits without progress.
-#[test]
-fn many_outages_with_progress_between_them_end_no_get() {
-    Scene::play(None, async |scene: Scene| {
-        scene.scratch.file("stored/a", 9_000_000);
-        let report = got(&scene, &["a"], None, (6, |_| ())).await;
-        assert_eq!(report.outcome, Outcome::Stored, "{:?}", report.error);
-        assert!(report.retries >= 6, "{}", report.retries);
-    });
-}
-
 #[test]
 fn a_file_is_got_no_faster_than_wanted() {
     Scene::play(None, async |scene: Scene| {
