@@ -13,7 +13,8 @@ use whimbrel_units::{Duration, Time};
 /// longest route had been full in both directions until then: nine of ten packets are lost.
 /// A sender that loses four of five, as many do on short buffers, is not stopped.
 const TOO_MUCH: f64 = 6.0;
-/// The part of the run that this counts from the beginning: startup may lose more for a while.
+/// From its beginning a run may offer so many times what this part of it carries: startup may lose
+/// more for a while.
 const EARLY: f64 = 0.2;
 /// A run may offer so many packets, whatever its links carry.
 const LEAST: f64 = 3e5;

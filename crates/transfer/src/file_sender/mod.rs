@@ -18,6 +18,8 @@ mod plan;
 mod small;
 mod source;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 use crate::blocking::{Task, blocking};

@@ -78,7 +78,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Nobody is connected. Nobody may become the owner by words, and nobody meets.
+    /// The state of a server before its first connection, without a code and without meetings.
     pub fn new(storage: Storage, users: Users, limits: Limits) -> Self {
         Self {
             storage,

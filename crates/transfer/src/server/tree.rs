@@ -320,12 +320,13 @@ fn name(
     let mut results = results.into_iter();
     let mut messages = Vec::new();
     for mut pack in batch {
+        let mut growth = 0;
         for ((index, file), result) in pack.files.into_iter().zip(&mut results) {
             match result {
                 Ok(()) => {
                     count.files.fetch_add(1, Ordering::Relaxed);
                     count.bytes.fetch_add(file.bytes(), Ordering::Relaxed);
-                    grown(file.growth());
+                    growth += file.growth();
                 }
                 Err(error) => pack.failures.push(Failure {
                     index,
@@ -333,6 +334,7 @@ fn name(
                 }),
             }
         }
+        grown(growth);
         drop((pack.reserved, pack.kept));
         messages.push((packed(pack.pack, pack.failures), 0));
     }

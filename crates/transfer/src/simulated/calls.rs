@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     Rename,
     /// The process is killed.
     Kill,
-    /// The mode of a file does not change. Lives draw it never.
+    /// The mode of a file cannot be changed. Lives never draw it.
     Mode,
 }
 
@@ -197,8 +197,8 @@ fn inode(stat: &system::Stat) -> Inode {
     (stat.st_dev, stat.st_ino)
 }
 
-/// The node of a file or directory that is on the disk of this thread's world. It is the same before
-/// and after a call, so one look-up is enough.
+/// The node of a file or directory that is on the disk of this thread's world. It is the same
+/// before and after a call, so one look-up is enough.
 fn node_of(file: impl AsFd) -> Option<Node> {
     // Without a world the system need not be asked.
     with(|_| ())?;

@@ -84,7 +84,7 @@ impl Default for StorageOptions {
     }
 }
 
-/// Who counts what entries take that are no files, bytes.
+/// Counts the bytes that new directories and links take.
 type Counts = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A directory in which files are stored.
@@ -141,8 +141,8 @@ impl Storage {
         Ok(storage)
     }
 
-    /// The same, for a user with a quota: `counts` is told what each directory and link takes that
-    /// is made. What files take is counted by those who store them, as it is reserved before.
+    /// The same storage; `counts` is called with the bytes that each new directory or link takes.
+    /// Whoever stores a file counts it: its room is reserved first.
     pub fn counting(self, counts: impl Fn(u64) + Send + Sync + 'static) -> Self {
         Self {
             counts: Some(Arc::new(counts)),

@@ -5,7 +5,7 @@ use crate::blocks::FINE_LOG;
 use crate::client::{ClientOptions, ClientSession, Dial, PipeClient, transfer};
 use crate::connection::{close, framing, parameters};
 use crate::error::Error;
-use crate::file_sender::{Account, send_stream};
+use crate::file_sender::testing::{pack_of, send_pack};
 use crate::lock::lock;
 use crate::server::users::User;
 use crate::server::{Event, ServeOptions};
@@ -15,11 +15,7 @@ use crate::simulated::random::Random;
 use crate::simulated::{slow, system};
 use crate::storage::KeepFree;
 use crate::token::Token;
-use crate::wire::{
-    ChunkHeader, Kind, Message, Metadata, PROBE, PackEntry, PackReader, Put, Reason, SOURCE,
-    VERSION,
-};
-use bytes::{Bytes, BytesMut};
+use crate::wire::{Kind, Message, Metadata, PROBE, Put, Reason, SOURCE, VERSION};
 use futures::future::join_all;
 use noq_proto::VarInt;
 use std::future::pending;
@@ -55,31 +51,8 @@ fn probe() -> Message {
     Message::Pipe { answers, target }
 }
 
-/// Sends a pack of so many files of a byte each.
-async fn send_pack(session: &ClientSession, transfer: u64, files: usize) {
-    let mut pack = BytesMut::new();
-    for n in 0..files {
-        let entry = PackEntry {
-            path: n.to_string().into_bytes(),
-            metadata: Metadata::plain(Kind::File),
-            content: Bytes::from_static(b"x"),
-        };
-        entry.encode(&mut pack);
-    }
-    let pack = PackReader::seal(pack);
-    let (offset, length) = (0, pack.len() as u32);
-    let header = ChunkHeader {
-        transfer,
-        offset,
-        length,
-    };
-    let account = Account::default();
-    let sent = send_stream(&session.connection, header, pack, 0, None, &account);
-    sent.await.expect("sent");
-}
-
-fn is_busy(answer: &Message) -> bool {
-    matches!(answer, Message::Refused(refusal) if refusal.reason == Reason::Busy)
+fn is_refused(answer: &Message, reason: Reason) -> bool {
+    matches!(answer, Message::Refused(refusal) if refusal.reason == reason)
 }
 
 /// Whoever offers another one learns that at once, and not when that is over.
@@ -94,7 +67,7 @@ fn a_file_that_is_being_stored_is_not_taken_over() {
         };
         let sending = transfer(scene.stream(3_000_000), |_| (), pending());
         let (report, answer) = tokio::join!(sending, other);
-        assert!(is_busy(&answer), "{answer:?}");
+        assert!(is_refused(&answer, Reason::Busy), "{answer:?}");
         assert!(report.result.is_ok(), "{:?}", report.result);
     });
 }
@@ -112,7 +85,8 @@ fn nothing_of_a_pack_is_written_after_its_client_has_left() {
         };
         // It waits for the disk while the client leaves.
         slow::set(Duration::from_secs(600));
-        send_pack(&session, transfer, 1000).await;
+        let pack = pack_of((0..1000).map(|n| n.to_string()), b"x");
+        send_pack(&session.connection, transfer, pack).await;
         sleep(Duration::from_secs(1)).await;
         session.connection.close(VarInt::from_u32(close::DONE), b"");
         let calls = || calls::with(|world| world.calls).expect("it is there");
@@ -267,7 +241,7 @@ fn listings_that_nobody_reads_end() {
         let session = scene.session().await;
         sleep(Duration::from_secs(1)).await;
         let full = ask(&session, list()).await.0;
-        assert!(is_busy(&full), "{full:?}");
+        assert!(is_refused(&full, Reason::Busy), "{full:?}");
         sleep(Duration::from_secs(61)).await;
         let listed = ask(&session, list()).await.0;
         assert!(matches!(listed, Message::Entries { .. }), "{listed:?}");
@@ -285,7 +259,10 @@ fn so_many_pipes_are_open_at_once() {
             all.extend(join_all((0..52).map(|_| ask(&session, probe()))).await);
             sessions.push(session);
         }
-        let busy = all.iter().filter(|answered| is_busy(&answered.0)).count();
+        let busy = all
+            .iter()
+            .filter(|answered| is_refused(&answered.0, Reason::Busy))
+            .count();
         assert_eq!((all.len(), busy), (260, 4));
         // Those of a client that has left are free.
         sessions[0]
@@ -335,12 +312,9 @@ fn packs_leave_free_what_shall_stay_free() {
         let Message::Accepted { transfer, .. } = answer else {
             panic!("{answer:?}")
         };
-        send_pack(&session, transfer, 1).await;
+        send_pack(&session.connection, transfer, pack_of(["0"], b"x")).await;
         let answer = framing::read(&mut receive).await.expect("an answer");
-        assert!(
-            matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::DiskFull),
-            "{answer:?}"
-        );
+        assert!(is_refused(&answer, Reason::DiskFull), "{answer:?}");
     });
 }
 
@@ -353,10 +327,7 @@ fn a_request_that_says_nothing_is_not_waited_for() {
         send.write_all(&[0; 3]).await.expect("sent");
         let answer = timeout(Duration::from_secs(60), framing::read(&mut receive)).await;
         let answer = answer.expect("in time").expect("an answer");
-        assert!(
-            matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::Stalled),
-            "{answer:?}"
-        );
+        assert!(is_refused(&answer, Reason::Stalled), "{answer:?}");
     });
 }
 
@@ -495,10 +466,7 @@ async fn meet(scene: &Scene) {
     let asked = framing::request(&connected.connection, &request).await;
     let (_send, mut receive) = asked.expect("sent");
     let answer = framing::read(&mut receive).await.expect("an answer");
-    assert!(
-        matches!(&answer, Message::Refused(refusal) if refusal.reason == Reason::Missing),
-        "{answer:?}"
-    );
+    assert!(is_refused(&answer, Reason::Missing), "{answer:?}");
 }
 
 #[test]

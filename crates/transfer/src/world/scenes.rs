@@ -796,7 +796,7 @@ fn a_dry_run_of_a_mirror_removes_nothing() {
     });
 }
 
-/// A user may have a lower priority than it asks for.
+/// A client may ask for a higher priority than its user has.
 #[test]
 fn the_priority_of_a_client_is_at_most_that_of_its_user() {
     let lowest = |user: &mut User| user.max_priority = Priority::LOWEST;

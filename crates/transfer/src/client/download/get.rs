@@ -508,9 +508,7 @@ impl Get {
             }) {
                 item.done = true;
                 self.counts.news.unchanged(1);
-                self.counts
-                    .resumed
-                    .fetch_add(item.was_there(), Ordering::Relaxed);
+                self.counts.is_here(item);
                 continue;
             }
             let replaced = there.map_or(0, |found| found.size);
@@ -745,8 +743,7 @@ async fn exchange(
             let comparing = move || storage.has(&local, size, finish.hash, &cancel);
             let compared = session.turns.hash(comparing).await;
             if compared.map_err(Error::here)? {
-                let there = item.was_there();
-                counts.resumed.fetch_add(there, Ordering::Relaxed);
+                counts.is_here(item);
                 return confirm(send, size, finish.hash).await;
             }
         }
@@ -808,17 +805,14 @@ async fn receive_file(
             _ = ticks.tick() => None,
         };
         let now = received.load(Ordering::Relaxed);
-        counts.received.fetch_add(now - counted, Ordering::Relaxed);
-        item.received.fetch_add(now - counted, Ordering::Relaxed);
+        counts.received(item, now - counted);
         counted = now;
         if let Some(result) = done {
             break result.map_err(own)?;
         }
     };
     drop(running);
-    counts
-        .resumed
-        .fetch_add(item.was_there(), Ordering::Relaxed);
+    counts.is_here(item);
     let local = item.local.clone();
     let stored = blocking(move || partial.store(&local, &put.metadata));
     stored.await.map_err(Error::here)?;

@@ -28,8 +28,8 @@ pub(super) struct Item {
     pub(super) done: bool,
     /// It is done, but not here.
     pub(super) failed: bool,
-    /// Bytes of it that have come, in all attempts.
-    pub(super) received: Arc<AtomicU64>,
+    /// Bytes of it that have arrived, in all attempts.
+    received: Arc<AtomicU64>,
 }
 
 impl Item {
@@ -51,12 +51,6 @@ impl Item {
             received: Arc::default(),
         }
     }
-
-    /// Of its bytes those that have not come, and were there before.
-    pub(super) fn was_there(&self) -> u64 {
-        let received = self.received.load(Ordering::Relaxed);
-        self.size.saturating_sub(received)
-    }
 }
 
 /// What all transfers of a request have done, bytes.
@@ -72,8 +66,17 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Data of a file has arrived.
-    pub(super) fn received(&self, bytes: u64) {
+    pub(super) fn received(&self, item: &Item, bytes: u64) {
         self.received.fetch_add(bytes, Ordering::Relaxed);
+        item.received.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// All of a file is here: what has not arrived was there before.
+    pub(super) fn is_here(&self, item: &Item) {
+        let there = item
+            .size
+            .saturating_sub(item.received.load(Ordering::Relaxed));
+        self.resumed.fetch_add(there, Ordering::Relaxed);
     }
 
     /// Waits in the background until the server has read that a file is here: it then closes its

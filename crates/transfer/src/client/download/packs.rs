@@ -213,9 +213,7 @@ fn write(
         else {
             return Err(Error::Protocol("a file that was not requested".to_owned()));
         };
-        let length = entry.content.len() as u64;
-        counts.received(length);
-        item.received.fetch_add(length, Ordering::Relaxed);
+        counts.received(item, entry.content.len() as u64);
         match stage.write(&item.local, &entry, &mut directories) {
             Ok(staged) => files.push((n, staged)),
             // A full disk concerns all files.
@@ -257,11 +255,11 @@ fn name(stage: &Stage, batch: Vec<Written>) -> Vec<Named> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_sender::testing::pack_of;
     use crate::path::RemotePath;
     use crate::scratch_directory::{ScratchDirectory, file_names};
     use crate::storage::StorageOptions;
-    use crate::wire::{Kind, Metadata, PackEntry};
-    use bytes::BytesMut;
+    use crate::wire::{Kind, Metadata};
 
     /// Writes a pack of small files with these paths, of which `a`, `b` and `c` were requested.
     fn written(scratch: &ScratchDirectory, paths: &[&str]) -> Result<Written, Error> {
@@ -274,16 +272,7 @@ mod tests {
             items.push((n, Item::new(path.clone(), path, 4, metadata, Vec::new())));
             index.insert(name.as_bytes().to_vec(), n);
         }
-        let mut pack = BytesMut::new();
-        for path in paths {
-            let entry = PackEntry {
-                path: path.as_bytes().to_vec(),
-                metadata: Metadata::plain(Kind::File),
-                content: Bytes::from_static(b"text"),
-            };
-            entry.encode(&mut pack);
-        }
-        let pack = PackReader::seal(pack);
+        let pack = pack_of(paths.iter().copied(), b"text");
         write(&storage, &stage, pack, &index, &items, &Counts::default())
     }
 

@@ -3,18 +3,28 @@
 use super::item::{Item, STALL};
 use super::packs::{Outcome, get_small};
 use crate::client::ClientSession;
-use crate::connection::framing::{self, Control};
+use crate::connection::framing;
 use crate::connection::pair::Pair;
 use crate::connection::parameters;
 use crate::connection::routes::Routes;
 use crate::error::Error;
-use crate::file_sender::{Account, send_stream};
+use crate::file_sender::testing::{pack_of, send_pack};
 use crate::path::RemotePath;
 use crate::scratch_directory::ScratchDirectory;
 use crate::storage::{Storage, StorageOptions};
-use crate::wire::{ChunkHeader, Finish, Kind, Message, Metadata, PackEntry, PackReader};
-use bytes::{Bytes, BytesMut};
+use crate::wire::{ChunkHeader, Finish, Kind, Message, Metadata};
 use std::sync::Arc;
+use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
+
+/// Waits for a request for small files. Returns its streams and the client's number of it.
+async fn asked(server: &Connection) -> (SendStream, RecvStream, u64) {
+    let (answers, mut requests) = server.accept_bi().await.expect("asked");
+    let request = framing::read(&mut requests).await.expect("a request");
+    let Message::GetMany { transfer } = request else {
+        panic!("{request:?}")
+    };
+    (answers, requests, transfer)
+}
 
 /// It is alive, and yet the rest of a pack does not come.
 #[test]
@@ -28,12 +38,7 @@ fn a_server_that_is_silent_in_a_pack_is_not_waited_for_without_end() {
         let metadata = Metadata::plain(Kind::File);
         let item = Item::new(path.clone(), path, 4, metadata, Vec::new());
         let serving = async {
-            let (mut answers, mut requests) = pair.server.accept_bi().await.expect("asked");
-            let mut control = Control::new(&mut requests);
-            let request = control.next().await.expect("a request");
-            let Message::GetMany { transfer } = request else {
-                panic!("{request:?}")
-            };
+            let (mut answers, _requests, transfer) = asked(&pair.server).await;
             let (offset, length) = (0, 100);
             let header = ChunkHeader {
                 transfer,
@@ -80,30 +85,9 @@ fn a_small_file_that_the_server_leaves_out_is_got_alone() {
             Item::new(path.clone(), path, 4, metadata, Vec::new())
         });
         let serving = async {
-            let (mut answers, mut requests) = pair.server.accept_bi().await.expect("asked");
-            let mut control = Control::new(&mut requests);
-            let request = control.next().await.expect("a request");
-            let Message::GetMany { transfer } = request else {
-                panic!("{request:?}")
-            };
-            control.next().await.expect("the paths");
-            let mut pack = BytesMut::new();
-            let entry = PackEntry {
-                path: b"a".to_vec(),
-                metadata: Metadata::plain(Kind::File),
-                content: Bytes::from_static(b"text"),
-            };
-            entry.encode(&mut pack);
-            let pack = PackReader::seal(pack);
-            let (offset, length) = (0, pack.len() as u32);
-            let header = ChunkHeader {
-                transfer,
-                offset,
-                length,
-            };
-            let account = Account::default();
-            let sent = send_stream(&pair.server, header, pack, 0, None, &account);
-            sent.await.expect("sent");
+            let (mut answers, mut requests, transfer) = asked(&pair.server).await;
+            framing::read(&mut requests).await.expect("the paths");
+            send_pack(&pair.server, transfer, pack_of(["a"], b"text")).await;
             let (size, chunks) = (4, 1);
             let hash = blake3::Hash::from_bytes([0; 32]);
             let finish = Message::Finish(Finish { size, chunks, hash });

@@ -131,7 +131,7 @@ impl Whimbrel {
         self.free = queue_owner::is_gone(left, self.wanted(self.own_rate()));
         self.losses.end_drain(now, self.free);
         self.was_own = self.free && before - noise >= queue_owner::SEVERAL * alone;
-        let kept = queue_owner::is_kept(before, left, queue_owner::SEVERAL * alone + noise, STAYS);
+        let kept = queue_owner::is_kept(before, left, self.several(), STAYS);
         self.failed_drains = if kept { self.failed_drains + 1 } else { 0 };
         if self.failed_drains >= FAILED_DRAINS && self.config.elasticity {
             self.begin_competing(Sign::Queue, now);
@@ -171,8 +171,7 @@ impl Whimbrel {
         let (window, standing) = trial.before();
         let (base, min) = (self.delays.base(), trial.min());
         self.window = window;
-        let own = queue_owner::SEVERAL * self.alone() + self.allowance();
-        let kept = queue_owner::is_kept(standing - base, min - base, own, REST);
+        let kept = queue_owner::is_kept(standing - base, min - base, self.several(), REST);
         self.losses.end_drain(now, !kept);
         if kept {
             compete.resume(now, window, standing);

@@ -19,8 +19,8 @@
 //! Startup measures the floor first, where it sees no queue. A flow that begins on a full buffer
 //! takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
 //! sees a shorter RTT it knows better, and the floor is void until two drains that empty the queue
-//! have measured it. If packets are lost, such drains come even where no queue asks for one: a path
-//! that loses 6 % would otherwise have its losses taken for congestion for ever.
+//! have measured it. While packets are lost, the flow drains for that purpose even if it sees the
+//! base RTT: otherwise it would take the losses of a path that loses 6 % for congestion for ever.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with

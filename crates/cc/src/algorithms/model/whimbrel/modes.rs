@@ -52,6 +52,11 @@ impl Whimbrel {
         self.target.delay(rate).min(OWN_MAX)
     }
 
+    /// The queue of a few flows of this algorithm, and what is allowed for noise, s.
+    pub(super) fn several(&self) -> f64 {
+        queue_owner::SEVERAL * self.alone() + self.allowance()
+    }
+
     /// The queue of as many flows of this algorithm as may be expected, s.
     pub(super) fn own_queue(&self) -> f64 {
         self.config.own_flows * self.alone()
@@ -371,7 +376,7 @@ impl Whimbrel {
     fn on_competing_round(&mut self, now: f64, quiet: bool) {
         let (standing, queue) = (self.delays.standing(), self.delays.queue());
         let (base, foreign) = (self.delays.base(), self.foreign());
-        let several = queue_owner::SEVERAL * self.alone() + self.allowance();
+        let several = self.several();
         let capacity = self.reference * self.mss;
         let empty = (0.1 * self.delays.longest())
             .min(0.5 * foreign)

@@ -276,7 +276,6 @@ impl TreeJob {
             failures,
             roots,
             present,
-            places: _,
         } = walk;
         let news = News::default();
         news.files(

@@ -41,8 +41,6 @@ pub(super) struct Walk {
     pub roots: Vec<Vec<u8>>,
     /// What the sources have, by its path there, whether it is sent or not.
     pub present: HashSet<Vec<u8>>,
-    /// Of several sources: which item has a path, directories excepted.
-    pub places: Option<HashMap<Vec<u8>, usize>>,
 }
 
 impl Walk {
@@ -57,10 +55,8 @@ impl Walk {
         filter: &Filter,
         links: bool,
     ) -> Result<Self, Error> {
-        let mut walk = Self {
-            places: (sources.len() > 1).then(HashMap::new),
-            ..Self::default()
-        };
+        let mut walk = Self::default();
+        let mut places = (sources.len() > 1).then(HashMap::new);
         for source in sources {
             let metadata = fs::symlink_metadata(source).map_err(Error::file(source, "open"))?;
             let bytes = source.as_os_str().as_bytes();
@@ -81,6 +77,7 @@ impl Walk {
             }
             let mut tree = Tree {
                 walk: &mut walk,
+                places: places.as_mut(),
                 directory,
                 filter,
                 links,
@@ -95,6 +92,8 @@ impl Walk {
 /// One source.
 struct Tree<'a> {
     walk: &'a mut Walk,
+    /// Of several sources: which item has a path, directories excepted.
+    places: Option<&'a mut HashMap<Vec<u8>, usize>>,
     /// Where the files go.
     directory: Option<&'a RemotePath>,
     filter: &'a Filter,
@@ -128,8 +127,8 @@ impl Tree<'_> {
         if !self.filter.takes_file(named) {
             return;
         }
-        let places = self.walk.places.as_ref();
-        if let Some(other) = places.and_then(|places| Some(&self.walk.items[*places.get(&path)?])) {
+        if let Some(&other) = self.places.as_ref().and_then(|places| places.get(&path)) {
+            let other = &self.walk.items[other];
             // The same one may be named twice.
             if other.local != local {
                 let other = printable(other.local.as_os_str().as_bytes());
@@ -216,7 +215,7 @@ impl Tree<'_> {
         };
         match whole {
             Ok(_) => {
-                if let Some(places) = &mut self.walk.places
+                if let Some(places) = &mut self.places
                     && kind != Kind::Directory
                 {
                     places.insert(path.clone(), self.walk.items.len());
