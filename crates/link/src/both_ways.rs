@@ -121,3 +121,36 @@ fn later_hops(links: &[&LinkSpec], seed: u64, clock: Clock) -> Result<Vec<Link>,
     };
     (1u64..).zip(&links[1..]).map(hop).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_net::{Fate, LossSpec};
+
+    #[test]
+    fn each_hop_has_losses_of_its_own() {
+        let link = LinkSpec {
+            loss: LossSpec {
+                random: "50 %".parse().expect("a probability"),
+                ..LossSpec::default()
+            },
+            ..LinkSpec::default()
+        };
+        let later = later_hops(&[&link; 3], 7, Clock::start()).expect("no managed queue");
+        let hops = std::iter::once(Link::new(&link, 7)).chain(later);
+        let mut losses: Vec<Vec<bool>> = hops
+            .map(|mut hop| {
+                let mut lost = |n| {
+                    matches!(
+                        hop.offer(Time::from_nanos(n), 1500, false),
+                        Fate::Dropped(_)
+                    )
+                };
+                (0..64).map(&mut lost).collect()
+            })
+            .collect();
+        losses.sort();
+        losses.dedup();
+        assert_eq!(losses.len(), 3);
+    }
+}

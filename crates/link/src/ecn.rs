@@ -91,6 +91,20 @@ mod tests {
     }
 
     #[test]
+    fn each_checksum_stays_correct() {
+        // The identification goes through all values, and the checksum with it.
+        for (id, ecn) in (0..=u16::MAX).flat_map(|id| [(id, 1), (id, 2)]) {
+            let mut packet = header(ecn);
+            packet[4..6].copy_from_slice(&id.to_be_bytes());
+            packet[10..12].fill(0);
+            let sum = !(checksum(&packet) as u16);
+            packet[10..12].copy_from_slice(&sum.to_be_bytes());
+            mark(&mut packet);
+            assert_eq!(checksum(&packet), 0xffff, "{id} {ecn}");
+        }
+    }
+
+    #[test]
     fn the_other_bits_of_the_byte_do_not_change() {
         let mut packet = header(0b1011_1001);
         mark(&mut packet);

@@ -163,7 +163,7 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     };
     if job.layout.named {
         // Where it fails, programs still have the addresses in their environment.
-        let _ = hosts::add(&job.layout.hosts());
+        let _ = hosts::add(&job.layout.hosts(), job.emulator);
     }
     let networks: Vec<String> = job
         .networks

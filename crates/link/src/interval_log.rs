@@ -78,7 +78,7 @@ fn line(
         Side::Reverse => "backward",
     };
     let bits = (now.delivered_bytes.get() - before.delivered_bytes.get()) as f64 * 8.0;
-    let served = now.admitted() - before.admitted();
+    let served = left_the_queue(now) - left_the_queue(before);
     let waited = (now.waited - before.waited).as_secs_f64() * 1e3;
     format!(
         "{:.3},{direction},{},{:.0},{waiting},{:.3},{},{},{},{},{},{}\n",
@@ -95,6 +95,12 @@ fn line(
     )
 }
 
+/// Packets that were served. A managed queue drops packets that it had admitted in an earlier
+/// interval, so those that it admitted may become fewer.
+fn left_the_queue(counters: &Counters) -> u64 {
+    counters.delivered + counters.random + counters.outage + counters.contention
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +113,8 @@ mod tests {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let counters = |n: u64| Counters {
             offered: 10 * n,
+            delivered: 8 * n,
+            random: n,
             delivered_bytes: Bytes::new(1000 * n),
             waited: Duration::from_millis(45 * n),
             queue_overflow: n,
@@ -133,5 +141,25 @@ mod tests {
         );
         assert_eq!(rows[2][..4], ["0.250", "backward", "10", "32000"]);
         assert_eq!(rows.len(), 3);
+    }
+
+    #[test]
+    fn an_interval_in_which_a_queue_only_drops_has_a_line() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let length = Duration::from_millis(200);
+        let before = Counters {
+            offered: 10,
+            delivered: 2,
+            ..Counters::default()
+        };
+        // CoDel drops three of the eight that wait, and one that waited 600 ms leaves.
+        let now = Counters {
+            early: 3,
+            delivered: 3,
+            waited: Duration::from_millis(600),
+            ..before
+        };
+        let line = line(at(400), Side::Forward, length, &before, &now, 4);
+        assert_eq!(line, "0.400,forward,0,0,4,600.000,0,3,0,0,0,0\n");
     }
 }
