@@ -168,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn segments_that_were_overtaken_do_not_turn_the_clock() {
+        let mut clock = clock(1000, 3);
+        let value = |ms: u64| (u64::from(u32::MAX) - 50 + ms) as u32;
+        let tick = clock.state(RTT);
+        for ms in 3000..3100 {
+            clock.sample(1_000_000_000 + ms * 1_000_000, value(ms));
+            clock.sample(1_000_000_000 + ms * 1_000_000, value(ms - 20));
+        }
+        assert_eq!(clock.state(RTT), tick);
+        let time = |ms| clock.time(value(ms), RTT).expect("usable");
+        assert_eq!(time(3099).since(time(2000)), Duration::from_millis(1099));
+    }
+
+    #[test]
     fn without_timestamps_or_before_the_tick_is_known_there_is_no_time() {
         let absent = PeerClock::new(&Start::default());
         assert_eq!(absent.state(RTT), ReceiverClock::Absent);

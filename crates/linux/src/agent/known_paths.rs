@@ -90,6 +90,18 @@ mod tests {
     }
 
     #[test]
+    fn short_connections_keep_no_entry_alive() {
+        let mut known = KnownPaths::default();
+        let ends = ends(1, 4000);
+        let at = |hours: u64| Time::ZERO + Duration::from_secs(hours * 3600);
+        known.save(&ends, path(1_000_000), false, at(0));
+        known.save(&ends, path(20_000), false, at(23));
+        assert_eq!(known.get(&ends, at(24)), None);
+        known.save(&ends, path(20_000), false, at(25));
+        assert_eq!(known.get(&ends, at(25)), Some(path(20_000)));
+    }
+
+    #[test]
     fn the_number_of_entries_is_bounded() {
         let mut known = KnownPaths::default();
         for peer in 0..MOST as u32 + 10 {

@@ -83,10 +83,7 @@ impl Table {
                 let now = Time::from_nanos(event.time);
                 self.paths.save(&live.addresses, path, alone, now);
             }
-            // A connection between the same ends may have begun already.
-            if self.by_addresses.get(&live.addresses) == Some(&event.slot) {
-                self.by_addresses.remove(&live.addresses);
-            }
+            self.forget_addresses(&live.addresses, event.slot);
             let end = if event.flags & flag::FALLBACK != 0 {
                 End::Fallback
             } else {
@@ -169,7 +166,7 @@ impl Table {
         }
         // The end of the connection that had the slot before did not arrive.
         if let Some(before) = slot.replace(Box::new(live)) {
-            self.by_addresses.remove(&before.addresses);
+            self.forget_addresses(&before.addresses, index);
             self.keep(before.into_connection(End::Closed));
         }
         if self.options.nack.is_some() {
@@ -178,9 +175,19 @@ impl Table {
         Some(())
     }
 
+    /// The connection in this slot has ended. Another one between the same ends may have begun
+    /// already, in another slot.
+    fn forget_addresses(&mut self, addresses: &Addresses, slot: u32) {
+        if self.by_addresses.get(addresses) == Some(&slot) {
+            self.by_addresses.remove(addresses);
+        }
+    }
+
     fn keep(&mut self, connection: Connection) {
-        if self.ended.len() >= super::Agent::MAX_CONNECTIONS {
-            self.ended.pop_front();
+        if self.ended.len() >= super::Agent::MAX_CONNECTIONS
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.samples = self.samples.saturating_sub(oldest.samples.len());
         }
         self.ended.push_back(connection);
     }
@@ -327,6 +334,71 @@ mod tests {
         let known = table.paths.get(&start.addresses(), now);
         let known = known.map(|path| (path.cwnd.get() as f64, path.rtt.as_secs_f64()));
         (phase, known)
+    }
+
+    fn start(slot: u32, generation: u32, port: u16) -> Vec<u8> {
+        let start = Start {
+            event: Event {
+                slot,
+                generation,
+                kind: kind::START,
+                mss: 1448,
+                cwnd: 10,
+                ..Event::default()
+            },
+            remote_port: port,
+            ..Start::default()
+        };
+        start.bytes().to_vec()
+    }
+
+    fn end(slot: u32, generation: u32) -> Vec<u8> {
+        let mut end = start(slot, generation, 0);
+        // An end is an event alone: the rest of a start is not read.
+        let kind_at = std::mem::offset_of!(Event, kind);
+        end[kind_at] = kind::END;
+        end
+    }
+
+    #[test]
+    fn nacks_find_the_connection_that_has_the_addresses_now() {
+        let options = Options {
+            nack: Some(Vec::new()),
+            ..Options::new("newreno".parse().expect("an algorithm"))
+        };
+        let addresses = Start {
+            remote_port: 443,
+            ..Start::default()
+        }
+        .addresses();
+        // The earlier connection between the same ends ends late, or its end is lost and another
+        // connection takes its slot.
+        for last in [end(1, 1), start(1, 3, 80)] {
+            let mut table = Table::new(options.clone(), 0);
+            table.on_record(&start(1, 1, 443));
+            table.on_record(&start(2, 2, 443));
+            table.on_record(&last);
+            assert_eq!(table.by_addresses.get(&addresses), Some(&2));
+        }
+        let mut table = Table::new(options, 0);
+        table.on_record(&start(1, 1, 443));
+        table.on_record(&end(1, 1));
+        assert!(table.by_addresses.is_empty());
+    }
+
+    #[test]
+    fn samples_of_connections_that_are_forgotten_do_not_count() {
+        let options = Options {
+            sampling: Some(Duration::from_millis(1)),
+            ..Options::new("newreno".parse().expect("an algorithm"))
+        };
+        let mut table = Table::new(options, 0);
+        let most = super::super::Agent::MAX_CONNECTIONS;
+        for generation in 1..=most as u32 + 100 {
+            table.on_record(&start(1, generation, 443));
+            table.on_record(&end(1, generation));
+        }
+        assert_eq!((table.ended.len(), table.samples), (most, most));
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod loom_tests;
 mod memory;
 pub(crate) mod object;
 pub(crate) mod ring;
+#[cfg(test)]
+mod ring_tests;
 pub(crate) mod shared;
 pub(crate) mod struct_ops;
 pub(crate) mod syscall;

@@ -38,12 +38,22 @@ pub fn instances() -> Result<Found, LinuxError> {
     let text =
         fs::read_to_string(SOCKETS).map_err(LinuxError::os("reading /proc/self/net/unix"))?;
     let mut found = Found::default();
-    for pid in pids(&text).into_iter().take(INSTANCES) {
-        match query(pid) {
+    let mut queried = 0;
+    for pid in pids(&text) {
+        let asked = connected(pid).and_then(|stream| {
+            queried += 1;
+            query(pid, stream)
+        });
+        match asked {
             Ok(snapshot) => found.snapshots.push(snapshot),
-            Err(Unanswered::OfAnotherUser) => found.refused.push(pid),
-            // It has ended, or does not answer.
-            Err(Unanswered::Failed) => {}
+            Err(Unanswered::OfAnotherUser) if found.refused.len() < INSTANCES => {
+                found.refused.push(pid);
+            }
+            // It has ended, does not answer, or poses as another.
+            Err(_) => {}
+        }
+        if queried == INSTANCES {
+            break;
         }
     }
     Ok(found)
@@ -74,9 +84,10 @@ impl<E: std::error::Error> From<E> for Unanswered {
     }
 }
 
-/// The state of one instance.
-fn query(pid: u32) -> Result<Snapshot, Unanswered> {
-    let mut stream = open(pid)?;
+/// A connection to an instance that this user may query. It takes no time: others cannot hide the
+/// instances by having many sockets.
+fn connected(pid: u32) -> Result<UnixStream, Unanswered> {
+    let stream = open(pid)?;
     let peer = getsockopt(&stream, PeerCredentials)?;
     // Any process can take the name of another.
     if u32::try_from(peer.pid()) != Ok(pid) {
@@ -86,6 +97,11 @@ fn query(pid: u32) -> Result<Snapshot, Unanswered> {
     if !own.is_root() && peer.uid() != own.as_raw() && peer.uid() != 0 {
         return Err(Unanswered::OfAnotherUser);
     }
+    Ok(stream)
+}
+
+/// The state of one instance.
+fn query(pid: u32, mut stream: UnixStream) -> Result<Snapshot, Unanswered> {
     let text = read(&mut stream)?;
     if text.is_empty() {
         return Err(Unanswered::OfAnotherUser);
@@ -139,5 +155,23 @@ Num       RefCount Protocol Flags    Type St Inode Path
 0000000000000000: 00000002 00000000 00010000 0001 01 31421 @whimbrel-tcp-12
 ";
         assert_eq!(pids(text).into_iter().collect::<Vec<_>>(), [12, 4711]);
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_not_read_to_the_end() {
+        let (mut ours, mut theirs) = UnixStream::pair().expect("a pair");
+        let writer = std::thread::spawn(move || {
+            let part = [b' '; 1 << 16];
+            let most = 4 * MAX_ANSWER as usize;
+            // It ends when the reader has given up.
+            let mut written = 0;
+            while written < most && std::io::Write::write_all(&mut theirs, &part).is_ok() {
+                written += part.len();
+            }
+            written < most
+        });
+        assert!(read(&mut ours).is_err());
+        drop(ours);
+        assert!(writer.join().expect("no panic"), "all of it was read");
     }
 }

@@ -207,6 +207,13 @@ mod tests {
             let mut own = found.snapshots.into_iter();
             own.find(|snapshot| snapshot.pid == std::process::id())
         };
+        // Anybody may listen under such names.
+        let posers = (1..300).filter(|pid| *pid != std::process::id());
+        let poser = |pid| {
+            let name = format!("{PREFIX}{pid}");
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+        };
+        let _posers: Vec<_> = posers.map(poser).collect();
         std::thread::scope(|scope| {
             let server = Server::start(scope, instance, report).expect("a socket");
             let snapshot = own().expect("it answers");
