@@ -8,6 +8,8 @@ use whimbrel_units::{Duration, Time};
 pub const MOST: usize = 240;
 /// Times are whole multiples of this, so that a link stays short.
 const MILLISECOND: f64 = 1e-3;
+/// The latest begin of a step in seconds: 34 years, as in a recorded rate. A run is shorter.
+const LATEST: f64 = (1_u64 << 40) as f64 / 1e3;
 
 /// A step: its begin in seconds, and the value from then on in the unit of its field.
 pub type Step = (f64, f64);
@@ -28,6 +30,9 @@ pub fn parse(text: &str, range: (f64, f64), unit: &str) -> Result<Vec<Step>, Str
                 "{value} {unit} at {from} s is not within {} to {} {unit}",
                 range.0, range.1
             ));
+        }
+        if from > LATEST {
+            return Err(format!("the step at {from} s is later than any run"));
         }
         let last = steps.last().map(|(last, _)| *last);
         match last {
@@ -86,6 +91,10 @@ mod tests {
         assert!(of("0:NaN").contains("not a step"));
         assert!(of("0:0.5").contains("not within 1 to 100"));
         assert!(of("0:5 3:6 3:7").contains("must be behind"));
+        for late in ["1e13", "1e300"] {
+            assert!(of(&format!("0:5 {late}:5")).contains("later than any run"));
+        }
+        instant(LATEST);
         let many: String = (0..=MOST).map(|i| format!("{i}:5 ")).collect();
         assert!(of(&many).contains("at most 240"));
     }

@@ -344,3 +344,43 @@ fn plain(status: StatusCode, why: &str) -> Answer {
     *answer.status_mut() = status;
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::Instant;
+
+    /// The answer to these bytes, which no others follow, and how long it took.
+    async fn answer_to(bytes: &str) -> (String, Duration) {
+        let lab = Lab::bind(0).expect("a port");
+        let port = lab.listener.local_addr().expect("bound").port();
+        let bytes = bytes
+            .replace("URL", lab.url(&State::default()).trim_end_matches('/'))
+            .replace("PORT", &port.to_string());
+        tokio::spawn(lab.run());
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+            .await
+            .expect("a connection");
+        let begun = Instant::now();
+        stream.write_all(bytes.as_bytes()).await.expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok();
+        (answer, begun.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_does_not_end_is_not_waited_for() {
+        let late = PATIENCE + Duration::from_secs(1);
+        let (answer, took) = answer_to("POST /x HTTP/1.1\r\nHost: ").await;
+        assert!(answer.is_empty() || answer.contains("408"), "{answer}");
+        assert!((PATIENCE..late).contains(&took), "{took:?}");
+        let head = format!(
+            "POST URL/scenario HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n\
+             Content-Type: {BODY_TYPE}\r\nContent-Length: 100\r\n\r\nrate"
+        );
+        let (answer, took) = answer_to(&head).await;
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!((PATIENCE..late).contains(&took), "{took:?}");
+    }
+}

@@ -51,6 +51,12 @@ fn wrong_states_name_their_field() {
         ("rates=0:x", "rates", "not a step"),
         ("rtts=0:20000", "rtts", "not within"),
         ("rate=20+Gbit/s", "rate", "takes too long"),
+        (
+            "rate=1+Gbit/s&algorithms=newreno,cubic,bbr,vegas,cerl",
+            "rate",
+            "with 5 algorithms takes too long here; at this rate at most 25.6 s",
+        ),
+        ("rates=0:20+1e300:5", "rates", "later than any run"),
         ("colour=red", "", "unknown key `colour`"),
         ("rate=1+Mbit/s&rate=2+Mbit/s", "rate", "twice"),
     ] {
