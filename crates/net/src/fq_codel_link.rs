@@ -321,6 +321,26 @@ mod tests {
         assert_eq!(order, [1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2]);
     }
 
+    /// RFC 8290 section 4.2: otherwise flows whose queues are empty at each turn would always come
+    /// first.
+    #[test]
+    fn flows_that_are_always_new_keep_no_other_from_its_share() {
+        let (mut link, mut departed) = (link(10_000), Vec::new());
+        for _ in 0..200 {
+            link.offer(ms(0), 1, 1500, false, &mut departed);
+        }
+        // Ten flows together send 11.6 Mbit/s, a little more than their shares.
+        for n in 0..966 {
+            let at = Time::from_nanos(n * 207_000);
+            link.offer(at, 2 + (n % 10) as u32, 300, false, &mut departed);
+        }
+        link.advance(ms(200), &mut departed);
+        let in_time = |(queue, at): &&(u32, f64)| *queue == 1 && *at <= 200.0;
+        let own = delivered(&departed).iter().filter(in_time).count();
+        // An eleventh of 200 packets.
+        assert!((14..=22).contains(&own), "{own}");
+    }
+
     #[test]
     fn the_longest_queue_pays_when_the_limit_is_exceeded() {
         let (mut link, mut departed) = (link(4), Vec::new());

@@ -272,3 +272,80 @@ impl Receiver {
         packet.size += packet.sack_bytes();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver() -> Receiver {
+        Receiver::new(&TcpSettings::default(), true, false)
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// A segment that was sent at `sent` arrives 50 ms later.
+    fn arrives(receiver: &mut Receiver, seg: u32, sent: u64) -> Received {
+        let mut packet = Packet::new(at(sent), 0, 1500, Flags::DATA);
+        packet.seg = seg;
+        receiver.on_data(at(sent + 50), &packet)
+    }
+
+    /// The acknowledgment that leaves now.
+    fn acknowledgment(receiver: &mut Receiver, now: u64) -> Packet {
+        let mut packet = Packet::new(at(now), 0, 52, Flags::BACKWARD);
+        receiver.acknowledge(&mut packet);
+        packet
+    }
+
+    #[test]
+    fn what_arrives_beside_a_hole_or_fills_one_is_acknowledged_at_once() {
+        let mut receiver = receiver();
+        let seen = [0, 3, 2, 1, 4, 5].map(|seg| {
+            let received = arrives(&mut receiver, seg, 0);
+            if received.ack_now {
+                acknowledgment(&mut receiver, 50);
+            }
+            (received.in_order, received.ack_now)
+        });
+        // Only of those in order the first of two waits (RFC 5681 section 4.2).
+        let expected = [
+            (1, false),
+            (0, true),
+            (0, true),
+            (3, true),
+            (1, false),
+            (1, true),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(receiver.deadline(), Time::MAX);
+    }
+
+    /// RFC 7323 section 4.3: the time of the segment that an acknowledgment waited for, and of none
+    /// beyond a hole.
+    #[test]
+    fn the_time_that_is_echoed_is_of_the_last_segment_in_order() {
+        let mut receiver = receiver();
+        receiver.on_syn(at(1));
+        arrives(&mut receiver, 0, 10);
+        arrives(&mut receiver, 1, 11);
+        assert_eq!(
+            acknowledgment(&mut receiver, 61).echo,
+            at(10),
+            "the delayed one"
+        );
+        arrives(&mut receiver, 3, 13);
+        assert_eq!(
+            acknowledgment(&mut receiver, 63).echo,
+            at(10),
+            "beyond a hole"
+        );
+        arrives(&mut receiver, 2, 200);
+        assert_eq!(
+            acknowledgment(&mut receiver, 250).echo,
+            at(200),
+            "it fills the hole"
+        );
+    }
+}

@@ -20,6 +20,8 @@ mod pacer;
 mod prr;
 mod rack;
 mod record;
+#[cfg(test)]
+mod rfc_tests;
 mod sack;
 mod scoreboard;
 mod segment;

@@ -150,6 +150,12 @@ impl Rack {
         self.probe_at = now + wait.min(rtt.rto());
     }
 
+    /// The reordering window as a multiple of min_rtt/4.
+    #[cfg(test)]
+    pub fn multiplier(&self) -> u32 {
+        self.multiplier
+    }
+
     /// A probe must be sent now.
     pub fn ask_for_probe(&mut self) {
         self.probe_due = true;
