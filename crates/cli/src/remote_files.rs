@@ -301,11 +301,14 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
                 let value = serde_json::json!({ "name": path.to_string(), "count": count });
                 return print::json_line(&value);
             }
-            let what = match count {
-                1 => "file or directory",
-                _ => "files and directories",
-            };
-            print::text(format!("removed {path}: {count} {what}\n"))
+            print::text(match count {
+                None => format!(
+                    "removed {path}; how many files it was is not known, because the \
+                    answer was lost\n"
+                ),
+                Some(1) => format!("removed {path}: 1 file or directory\n"),
+                Some(count) => format!("removed {path}: {count} files and directories\n"),
+            })
         }
         Err(error) => Ok(failed(&error, &credentials)),
     }

@@ -36,6 +36,8 @@ mod introduction;
 mod lock;
 mod path;
 mod pipe;
+#[cfg(test)]
+mod planted;
 mod random;
 mod ranges;
 #[cfg(test)]

@@ -58,13 +58,18 @@ pub async fn list(options: ListOptions, stop: impl Future<Output = ()>) -> Resul
     run(&client, List(options), stop).await
 }
 
-/// Removes what is at a path of the server. Returns the number of files and directories removed.
+/// Removes what is at a path of the server. Returns the number of files and directories removed;
+/// `None` if the server's answer was lost with a connection, and all is gone.
 ///
 /// # Errors
 /// If there is nothing, the token does not permit it, or the server cannot be reached.
-pub async fn remove(options: RemoveOptions, stop: impl Future<Output = ()>) -> Result<u64, Error> {
+pub async fn remove(
+    options: RemoveOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<Option<u64>, Error> {
     let client = options.client.clone();
-    run(&client, Remove(options), stop).await
+    let asked = false;
+    run(&client, Remove { options, asked }, stop).await
 }
 
 async fn run<T: Task>(
@@ -92,13 +97,33 @@ impl Task for List {
     }
 }
 
-struct Remove(RemoveOptions);
+struct Remove {
+    options: RemoveOptions,
+    /// An attempt has asked for it before.
+    asked: bool,
+}
 
 impl Task for Remove {
-    type Done = u64;
+    type Done = Option<u64>;
 
-    fn attempt<'a>(&'a mut self, session: &'a ClientSession) -> BoxFuture<'a, Result<u64, Error>> {
-        remove_one(session, &self.0.path, self.0.recursive).boxed()
+    fn attempt<'a>(
+        &'a mut self,
+        session: &'a ClientSession,
+    ) -> BoxFuture<'a, Result<Option<u64>, Error>> {
+        let again = std::mem::replace(&mut self.asked, true);
+        let RemoveOptions {
+            path, recursive, ..
+        } = &self.options;
+        let work = async move {
+            match remove_one(session, path, *recursive).await {
+                // The attempt before has removed it, or somebody else meanwhile.
+                Err(Error::Refused(refusal)) if again && refusal.reason == Reason::Missing => {
+                    Ok(None)
+                }
+                result => result.map(Some),
+            }
+        };
+        work.boxed()
     }
 }
 

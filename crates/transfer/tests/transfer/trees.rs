@@ -457,6 +457,8 @@ async fn a_destination_that_cannot_be_is_refused_and_a_dry_run_makes_none() {
     let report = got(options).await;
     assert!(report.error.is_none() && report.removed == 0, "{report:?}");
     assert!(report.would_get.contains(&"large".to_owned()), "{report:?}");
+    // What would be here is not here.
+    assert_eq!(report.outcome, Outcome::NotStored, "{report:?}");
     assert!(!new("dry").exists());
     // What the server calls `.bashrc` does not get to the top.
     fs::create_dir(service.directory.join("home")).expect("made");

@@ -227,10 +227,11 @@ fn report(
     let stored_bytes = stored().map(|item| item.size).sum();
     let received_bytes = counts.received.load(Ordering::Relaxed);
     let resumed_bytes = counts.resumed.load(Ordering::Relaxed);
+    let (files, stored_files) = (files().count() as u64, stored().count() as u64);
     GetReport {
-        files: files().count() as u64,
+        files,
         bytes,
-        stored_files: stored().count() as u64,
+        stored_files,
         stored_bytes,
         received_bytes,
         resumed_bytes,
@@ -245,7 +246,8 @@ fn report(
             received_bytes,
             whimbrel_units::Duration::from_secs_f64(seconds),
         ),
-        outcome: match error.is_none() && failures.is_empty() {
+        // A dry run has no failures.
+        outcome: match error.is_none() && failures.is_empty() && stored_files == files {
             true => Outcome::Stored,
             false => Outcome::NotStored,
         },

@@ -256,7 +256,7 @@ pub async fn list(
     whimbrel_transfer::list(options, std::future::pending()).await
 }
 
-/// Removes what is at a path of the server.
+/// Removes what is at a path of the server, over one connection.
 pub async fn remove(
     client: ClientOptions,
     path: RemotePath,
@@ -267,5 +267,6 @@ pub async fn remove(
         path,
         recursive,
     };
-    whimbrel_transfer::remove(options, std::future::pending()).await
+    let removed = whimbrel_transfer::remove(options, std::future::pending()).await;
+    removed.map(|count| count.expect("the answer arrived"))
 }
