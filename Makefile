@@ -18,7 +18,11 @@ VENV := target/venv
 demo: build
 	$(WHIMBREL) demo
 
-## All tests but those of `make test-more`; the ones through the real command are included.
+## All tests but those of `make test-more`; the ones through the real command are included. What
+## serves the next build, or a debugger, is left out: on a fresh machine it takes longer than the
+## tests. `cargo test` makes it, and shares all dependencies.
+test: export CARGO_INCREMENTAL = 0
+test: export CARGO_PROFILE_DEV_DEBUG = false
 test: | cargo tshark
 	cargo test --locked
 
@@ -132,7 +136,7 @@ stacks-league: stacks stacks-linux
 
 ## Whether the libraries can be published (docs/use-in-your-quic.md); uploads nothing.
 publish-check: | cargo
-	cargo publish --dry-run --locked $(addprefix -p whimbrel-,units cc net sim quic quinn)
+	cargo publish --dry-run --locked $(addprefix -p whimbrel-,units cc host net sim quic quinn)
 
 ## The command to give to others, as target/dist/whimbrel: all formats, smallest and fastest, slow
 ## to build.
