@@ -80,4 +80,4 @@ pub use interface::{
     Loss, LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
     TransportFeatures, Verdict,
 };
-pub use registry::{Growth, SavedPath, Setup, Spec};
+pub use registry::{Growth, SavedPath, Setup, Spec, TimeOfDay};

@@ -23,7 +23,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
         ssthresh: None,
         growth: Default::default(),
         seed: 1,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     }
 }

@@ -192,7 +192,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
         ssthresh,
         growth: Default::default(),
         seed,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     })
 }

@@ -22,7 +22,7 @@ fn answers(spec: &Spec, receiver_times: bool) -> Vec<Answer> {
         ssthresh: Some(MSS.times(ROUND)),
         growth: Default::default(),
         seed: 1,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     });
     let mut controller = built.expect("fed acknowledgments");

@@ -12,7 +12,8 @@ use crate::path_traffic::{News, PathTraffic};
 use crate::siblings::{SiblingSlot, Siblings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
+use whimbrel_cc::TimeOfDay;
 use whimbrel_units::{Duration, Time};
 
 /// What noq may count in flight beyond what it tells a controller, bytes: packets that it pads but
@@ -157,15 +158,14 @@ impl Several {
         }
     }
 
-    /// UTC at `instant`, since 1970.
-    pub fn utc_at(&self, instant: Instant) -> Duration {
+    /// The time of day at `instant`.
+    pub fn time_of_day(&self, instant: Instant) -> TimeOfDay {
         match self.0.utc.get() {
-            Some((known, utc)) => *utc + Duration::from(instant.saturating_duration_since(*known)),
-            None => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                let utc = now.unwrap_or_default();
-                utc.saturating_sub(instant.elapsed()).into()
-            }
+            Some((known, utc)) => TimeOfDay {
+                utc: *utc + Duration::from(instant.saturating_duration_since(*known)),
+                synchronized: true,
+            },
+            None => whimbrel_host::time_of_day().before(instant.elapsed().into()),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::{SavedPath, Setup, Spec};
+use whimbrel_cc::{SavedPath, Setup, Spec, TimeOfDay};
 use whimbrel_units::{Bytes, Duration};
 
 /// DATAGRAM frames that wait to be sent, or to be read, at most, bytes.
@@ -188,8 +188,8 @@ impl Factory {
     }
 
     /// The parameters of the next controller, on a path of `mtu` bytes, for a connection whose
-    /// clock shows zero at `utc`.
-    fn setup(&self, mtu: u16, utc: Duration) -> Setup {
+    /// clock shows zero at this time of day.
+    fn setup(&self, mtu: u16, time_of_day: TimeOfDay) -> Setup {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.
         let initial_window = (10 * mss).min((2 * mss).max(14_720));
@@ -201,7 +201,7 @@ impl Factory {
             ssthresh: None,
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
-            utc,
+            time_of_day,
             saved: self.saved,
         }
     }
@@ -228,8 +228,8 @@ impl ControllerFactory for ConnectionFactory {
             true => self.factory.clone(),
             false => self.factory.clone().resuming(None),
         };
-        let utc = self.several.utc_at(now);
-        let setup = factory.setup(current_mtu, utc);
+        let time_of_day = self.several.time_of_day(now);
+        let setup = factory.setup(current_mtu, time_of_day);
         let monitor = self.factory.monitor.clone();
         let spec = self.factory.spec.as_ref();
         if let Some(controller) = spec.and_then(|spec| spec.build_for_bursts(&setup)) {
@@ -242,7 +242,7 @@ impl ControllerFactory for ConnectionFactory {
         // Another path is not the one that was saved.
         let factory = factory.resuming(None);
         let renew = Renew(Arc::new(move |mtu| {
-            factory.controller(&factory.setup(mtu, utc))
+            factory.controller(&factory.setup(mtu, time_of_day))
         }));
         let adapter = Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
         let adapter = adapter.among(Some(self.several.join()));
@@ -255,7 +255,7 @@ impl ControllerFactory for ConnectionFactory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let setup = self.setup(current_mtu, Several::default().utc_at(now));
+        let setup = self.setup(current_mtu, Several::default().time_of_day(now));
         let controller = self.controller(&setup);
         Box::new(Adapter::new(controller, &setup, now, self.monitor.clone()))
     }
@@ -276,7 +276,10 @@ mod tests {
         let now = Instant::now();
         let earlier = now - std::time::Duration::from_secs(3);
         let several = Several::default();
-        let utc_at = |at| factory.setup(1200, several.utc_at(at)).utc.as_secs_f64();
+        let utc_at = |at| {
+            let setup = factory.setup(1200, several.time_of_day(at));
+            setup.time_of_day.utc.as_secs_f64()
+        };
         let [then, now] = [earlier, now].map(utc_at);
         assert!((now - then - 3.0).abs() < 0.1, "{then} {now}");
         let utc = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -294,7 +297,8 @@ mod tests {
 
     #[test]
     fn controllers_have_distinct_seeds_and_a_given_seed_is_reproducible() {
-        let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200, Duration::ZERO).seed);
+        let seeds =
+            |factory: &Factory| [(); 3].map(|()| factory.setup(1200, TimeOfDay::MIDNIGHT).seed);
         let given = factory("bbr").expect("supported").seed(7);
         assert_eq!(seeds(&given), [7, 8, 9]);
         assert_eq!(
@@ -319,7 +323,7 @@ mod tests {
             (9000, 18_000),
         ] {
             assert_eq!(
-                factory.setup(mtu, Duration::ZERO).initial_window,
+                factory.setup(mtu, TimeOfDay::MIDNIGHT).initial_window,
                 Bytes::new(window)
             );
         }

@@ -185,7 +185,7 @@ fn setup() -> Setup {
         ssthresh: None,
         growth: Default::default(),
         seed: 1,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     }
 }

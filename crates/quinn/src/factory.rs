@@ -7,7 +7,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use whimbrel_cc::{Setup, Spec};
 use whimbrel_units::Bytes;
 
@@ -76,7 +76,6 @@ impl Factory {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.
         let initial_window = (10 * mss).min((2 * mss).max(14_720));
-        let utc = SystemTime::now().duration_since(UNIX_EPOCH);
         Setup {
             mss: Bytes::new(mss),
             initial_window: Bytes::new(initial_window),
@@ -85,7 +84,7 @@ impl Factory {
             ssthresh: None,
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
-            utc: utc.unwrap_or_default().into(),
+            time_of_day: whimbrel_host::time_of_day(),
             saved: None,
         }
     }

@@ -1,6 +1,7 @@
 //! Random streams. Each link and each source of randomness of a run has a stream of its own, so
 //! that the draws of one do not depend on how often another draws.
 
+use whimbrel_cc::TimeOfDay;
 use whimbrel_units::Duration;
 
 /// What a random stream is for. Each has a salt, so that two of the same index differ.
@@ -53,9 +54,9 @@ impl Stream {
 pub(crate) struct Draw {
     /// Of its random numbers.
     pub seed: u64,
-    /// UTC when the run begins, since 1970: some time of a day, the same for all hosts. Algorithms
-    /// that act at certain times must do well whenever a flow begins.
-    pub utc: Duration,
+    /// When the run begins: some time of a day, the same for all hosts. Algorithms that act at
+    /// certain times must do well whenever a flow begins.
+    pub time_of_day: TimeOfDay,
 }
 
 impl Draw {
@@ -64,7 +65,10 @@ impl Draw {
         const DAY_MS: u64 = 24 * 3600 * 1000;
         Self {
             seed: Stream::Controller.seed(run, path_id),
-            utc: Duration::from_millis(Stream::TimeOfDay.seed(run, 0) % DAY_MS),
+            time_of_day: TimeOfDay {
+                utc: Duration::from_millis(Stream::TimeOfDay.seed(run, 0) % DAY_MS),
+                synchronized: true,
+            },
         }
     }
 

@@ -246,13 +246,44 @@ pub struct Setup {
     /// Seed that differs between connections, for algorithms that must not synchronize (BBR's gain
     /// cycle). The same seed gives the same decisions.
     pub seed: u64,
-    /// What the clock that all hosts share, UTC, shows when this connection's shows
-    /// [`Time::ZERO`](whimbrel_units::Time::ZERO), since 1970. In the simulator some time of a day
-    /// that the run's seed decides, the same for all flows.
-    pub utc: Duration,
+    /// The time of day when this connection's clock shows
+    /// [`Time::ZERO`](whimbrel_units::Time::ZERO). In the simulator the run's seed decides it, the
+    /// same for all flows.
+    pub time_of_day: TimeOfDay,
     /// What an earlier connection found on the path: the algorithm then starts with
     /// [`CarefulResume`](crate::CarefulResume). `None`: nothing is known.
     pub saved: Option<SavedPath>,
+}
+
+/// The time of day, as a host knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeOfDay {
+    /// UTC, since 1970, by the host's clock.
+    pub utc: Duration,
+    /// Something keeps that clock right, NTP for example. A host that knows of nothing that does
+    /// says false.
+    pub synchronized: bool,
+}
+
+impl TimeOfDay {
+    /// Midnight, by a clock that is kept right.
+    pub const MIDNIGHT: Self = Self {
+        utc: Duration::ZERO,
+        synchronized: true,
+    };
+
+    /// The time of day so long before.
+    #[must_use]
+    pub fn before(self, ago: Duration) -> Self {
+        let utc = self.utc - ago;
+        Self { utc, ..self }
+    }
+}
+
+impl Default for TimeOfDay {
+    fn default() -> Self {
+        Self::MIDNIGHT
+    }
 }
 
 /// What was saved of a path, when a connection used it (RFC 9959).

@@ -16,7 +16,7 @@ mod table;
 pub use added::{AddError, add, controllers, replace};
 pub use entry::{
     ChosenController, ClassifierEntry, Code, Domain, DrivenBy, Entry, Family, Feed, Growth,
-    LayerEntry, Look, Parameter, ParseController, SavedPath, Setup, Text, Value, Values,
+    LayerEntry, Look, Parameter, ParseController, SavedPath, Setup, Text, TimeOfDay, Value, Values,
 };
 #[cfg(test)]
 pub(crate) use spec::parse_controller;

@@ -11,15 +11,15 @@ use crate::classifiers::wrap::WithClassifier;
 use crate::interface::{BurstController, Controller, TransportFeatures};
 use crate::registry::added::controllers;
 use crate::registry::entry::{
-    ChosenController, ClassifierEntry, Domain, Entry, Feed, LayerEntry, Parameter, Setup, Value,
-    Values,
+    ChosenController, ClassifierEntry, Domain, Entry, Feed, LayerEntry, Parameter, Setup,
+    TimeOfDay, Value, Values,
 };
 use crate::registry::table::{CLASSIFIERS, LAYERS};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_units::{Bytes, Duration, nearest, nearest_few};
+use whimbrel_units::{Bytes, nearest, nearest_few};
 
 /// An algorithm with its parameters, as a user chose it: `cerl?A=0.6`, `cubic+cerl`.
 #[derive(Clone)]
@@ -327,7 +327,7 @@ const PROBE: Setup = Setup {
     ssthresh: None,
     growth: crate::registry::Growth::Segments,
     seed: 0,
-    utc: Duration::ZERO,
+    time_of_day: TimeOfDay::MIDNIGHT,
     saved: None,
 };
 

@@ -126,7 +126,7 @@ mod tests {
                 ssthresh: None,
                 growth: Default::default(),
                 seed: 1,
-                utc: whimbrel_units::Duration::ZERO,
+                time_of_day: Default::default(),
                 saved: None,
             };
             let spec: Spec = name.parse().expect("in the table");

@@ -150,10 +150,7 @@ mod tests {
             event,
             ..Start::default()
         };
-        (
-            Adapter::new(&spec, &start, 1, whimbrel_units::Duration::ZERO),
-            event,
-        )
+        (Adapter::new(&spec, &start, 1, Default::default()), event)
     }
 
     /// The next event of a connection whose window is in use: it acknowledges two packets.
@@ -224,8 +221,8 @@ mod tests {
             rtt: whimbrel_units::Duration::from_millis(100),
         };
         let spec: Spec = controller.parse().expect("an algorithm");
-        let utc = whimbrel_units::Duration::ZERO;
-        let mut adapter = Adapter::resuming(&spec, &start, 1, utc, Some(saved));
+        let midnight = Default::default();
+        let mut adapter = Adapter::resuming(&spec, &start, 1, midnight, Some(saved));
         let mut event = event;
         for _ in 0..4 {
             event = acknowledge(&event);

@@ -39,7 +39,7 @@ use departures::{Departures, Point};
 use receiver_clock::PeerClock;
 use whimbrel_cc::careful_resume::Observer;
 use whimbrel_cc::connection::{ConnectionState, EpisodeCounts, LossEpisodes};
-use whimbrel_cc::{Controller, SavedPath, Setup, Spec, Verdict};
+use whimbrel_cc::{Controller, SavedPath, Setup, Spec, TimeOfDay, Verdict};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Upper bound on the packets of one event that are reported one by one. An event with more comes
@@ -105,12 +105,12 @@ pub struct Adapter {
 
 impl Adapter {
     /// Builds the controller of a new connection. `seed` decides the random choices of algorithms
-    /// that make some; `utc`: UTC at the time of `start`, since 1970.
+    /// that make some; `time_of_day`: at the time of `start`.
     ///
     /// # Panics
     /// If the algorithm is fed reports on bursts, which [`Datapath`](crate::Datapath) refuses.
-    pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
-        Self::with_setup(spec, start, &Self::setup(start, seed, utc))
+    pub fn new(spec: &Spec, start: &Start, seed: u64, time_of_day: TimeOfDay) -> Self {
+        Self::with_setup(spec, start, &Self::setup(start, seed, time_of_day))
     }
 
     /// The same with what an earlier connection found on the path: it starts with Careful Resume
@@ -122,12 +122,12 @@ impl Adapter {
         spec: &Spec,
         start: &Start,
         seed: u64,
-        utc: Duration,
+        time_of_day: TimeOfDay,
         saved: Option<SavedPath>,
     ) -> Self {
         let setup = Setup {
             saved,
-            ..Self::setup(start, seed, utc)
+            ..Self::setup(start, seed, time_of_day)
         };
         let mut adapter = Self {
             observer: Some(Observer::default()),
@@ -144,7 +144,7 @@ impl Adapter {
         Self::with_controller(controller, start)
     }
 
-    fn setup(start: &Start, seed: u64, utc: Duration) -> Setup {
+    fn setup(start: &Start, seed: u64, time_of_day: TimeOfDay) -> Setup {
         let mss = payload(&start.event);
         Setup {
             mss: Bytes::new(mss),
@@ -153,7 +153,7 @@ impl Adapter {
             ssthresh: None,
             growth: Default::default(),
             seed,
-            utc,
+            time_of_day,
             saved: None,
         }
     }

@@ -18,7 +18,7 @@ fn replay(controller: &str, bytes: &[u8]) -> (Adapter, Vec<Command>) {
         let adapter = match (event.kind, &mut adapter) {
             (kind::START, none) => {
                 let start = Start::read(record).expect("a first event");
-                none.insert(Adapter::new(&spec, &start, 1, Duration::ZERO))
+                none.insert(Adapter::new(&spec, &start, 1, Default::default()))
             }
             (_, Some(adapter)) => {
                 adapter.on_event(&event);
@@ -98,7 +98,7 @@ fn windows_in_advance_are_hardly_ever_too_large() {
             let event = Event::read(record).expect("an event");
             let Some(adapter) = &mut adapter else {
                 let start = Start::read(record).expect("a first event");
-                adapter = Some(Adapter::new(&spec, &start, 1, Duration::ZERO));
+                adapter = Some(Adapter::new(&spec, &start, 1, Default::default()));
                 continue;
             };
             let (ahead, una) = (adapter.command().ahead, adapter.una.get());

@@ -488,7 +488,7 @@ proptest! {
         for entry in CONTROLLERS.iter().filter(|e| !e.is_fed_bursts()) {
             let spec: Spec = entry.name.parse().expect("an algorithm of the table");
             let start = Start::read(&records[0]).expect("long enough");
-            let mut adapter = Adapter::new(&spec, &start, 1, Duration::ZERO);
+            let mut adapter = Adapter::new(&spec, &start, 1, Default::default());
             for record in &records {
                 let mut event = Event::read(record).expect("long enough");
                 // All kinds, and acknowledgments most often.
@@ -517,7 +517,7 @@ proptest! {
             let mut start = Start::read(&records[0]).expect("long enough");
             start.event.kind = kind::START;
             start.event.snd_nxt = start.event.snd_una;
-            let controller = spec.build(&Adapter::setup(&start, 1, Duration::ZERO));
+            let controller = spec.build(&Adapter::setup(&start, 1, Default::default()));
             let controller = controller.expect("fed acknowledgments");
             let (checker, log) = CallChecker::new(controller);
             let mut adapter = Adapter::with_controller(Box::new(checker), &start);

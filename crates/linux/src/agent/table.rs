@@ -2,7 +2,7 @@
 
 use super::known_paths::KnownPaths;
 use crate::adapter::{Adapter, Judged};
-use crate::clock::utc_at;
+use crate::clock::time_of_day_at;
 use crate::connection::{Addresses, Connection, End, MAX_DECISIONS, Sample};
 use crate::options::Options;
 use crate::wire::{Command, Event, Nack, SLOTS, Start, flag, kind};
@@ -142,15 +142,15 @@ impl Table {
             .options
             .seed
             .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let utc = utc_at(start.event.time);
+        let time_of_day = time_of_day_at(start.event.time);
         let addresses = start.addresses();
         let spec = &self.options.controller;
         let adapter = if self.options.resume_rate {
             let now = Time::from_nanos(start.event.time);
             let saved = self.paths.get(&addresses, now);
-            Adapter::resuming(spec, start, seed, utc, saved)
+            Adapter::resuming(spec, start, seed, time_of_day, saved)
         } else {
-            Adapter::new(spec, start, seed, utc)
+            Adapter::new(spec, start, seed, time_of_day)
         };
         let mut live = Live {
             adapter,

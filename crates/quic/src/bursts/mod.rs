@@ -393,7 +393,7 @@ mod tests {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
-            utc: Duration::ZERO,
+            time_of_day: Default::default(),
             saved: None,
         };
         let spec: whimbrel_cc::Spec = "enhanced-aatp".parse().expect("registered");

@@ -115,7 +115,7 @@ impl Source {
             ssthresh: None,
             growth: Default::default(),
             seed: draw.seed,
-            utc: draw.utc,
+            time_of_day: draw.time_of_day,
             saved: None,
         });
         let controller = built.expect("an AATP flow has an algorithm that is fed bursts");

@@ -141,7 +141,7 @@ impl Sender {
             ssthresh: None,
             growth: settings.growth,
             seed: draw.seed,
-            utc: draw.utc,
+            time_of_day: draw.time_of_day,
             saved: settings.saved_path,
         };
         let (total, last_payload) = segments(size, mss);

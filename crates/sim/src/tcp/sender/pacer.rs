@@ -103,7 +103,7 @@ mod tests {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
-            utc: Duration::ZERO,
+            time_of_day: Default::default(),
             saved: None,
         };
         let newreno: whimbrel_cc::Spec = "newreno".parse().expect("known");

@@ -97,7 +97,7 @@ fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenContro
         ssthresh: None,
         growth: Default::default(),
         seed: 0,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     };
     if chosen.build(&probe).path_changes().is_some() {

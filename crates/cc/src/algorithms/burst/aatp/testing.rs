@@ -21,7 +21,7 @@ pub(super) fn built(spec: &str) -> Box<dyn BurstController> {
         ssthresh: None,
         growth: Default::default(),
         seed: 1,
-        utc: Duration::ZERO,
+        time_of_day: Default::default(),
         saved: None,
     };
     let spec: Spec = spec.parse().expect("valid");

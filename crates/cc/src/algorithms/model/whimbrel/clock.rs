@@ -13,16 +13,19 @@
 //! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
 //! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
 //! by a part of that. Where they differ by more, each flow drains at its own time, and flows
-//! of this algorithm share less well (docs/whimbrel.md has the figures): `clock=false` is for such
-//! hosts (`rhythm.rs`). What all flows leave for that time is a tenth of what they have, which is
-//! less than what a loss costs CUBIC.
+//! of this algorithm share less well (docs/whimbrel.md has the figures). A host mostly knows that
+//! nothing keeps its clock right: its flows use no clock (`rhythm.rs`). What all flows leave for
+//! that time is a tenth of what they have, which is less than what a loss costs CUBIC.
 //!
-//! `clock_error` is a constant error of this host's clock, to measure what errors cost.
+//! `clock_error` is a constant error of this host's clock, of which the host knows.
 //!
 //! Units: seconds.
 
 use super::config::Config;
 use crate::registry::entry::Setup;
+
+/// The error of a clock at which drains of hosts still overlap, s: half of their shortest length.
+const ALLOWED: f64 = 0.1;
 
 /// The strokes of the shared clock.
 #[derive(Debug, Clone, Copy)]
@@ -54,8 +57,14 @@ impl Clock {
         // The seed's bits in another order, as a fraction of one.
         let mixed = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let error = config.clock_error * mixed as f64 / f64::from(1 << 24);
-        let utc = setup.utc.as_secs_f64() + error;
+        let utc = setup.time_of_day.utc.as_secs_f64() + error;
         Self::new(utc, unit)
+    }
+
+    /// Whether a host takes its clock for one that is right enough: something keeps it right, and
+    /// with a smaller error than an excursion allows.
+    pub fn is_right(setup: &Setup, config: &Config) -> bool {
+        setup.time_of_day.synchronized && config.clock_error <= ALLOWED
     }
 
     /// The stroke that falls between the last acknowledgment and the one of `now`, if one does.

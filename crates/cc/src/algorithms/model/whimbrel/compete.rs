@@ -162,7 +162,7 @@ impl Compete {
                 ssthresh: Some(window),
                 growth: Default::default(),
                 seed: 0,
-                utc: whimbrel_units::Duration::ZERO,
+                time_of_day: Default::default(),
                 saved: None,
             };
             let beta = match self.sign {

@@ -244,6 +244,8 @@ struct Whimbrel {
     /// Those of the first trial.
     early: Clock,
     rhythm: Rhythm,
+    /// Drains and trials begin at strokes, and not by the rhythm.
+    by_clock: bool,
     share: Share,
     yielding: Yielding,
     suspected: Suspected,
@@ -322,6 +324,7 @@ impl Whimbrel {
             clock: Clock::of(setup, &config, config.drain_after),
             early: Clock::of(setup, &config, FIRST_TRIAL),
             rhythm: Rhythm::NEW,
+            by_clock: config.clock && Clock::is_right(setup, &config),
             share: Share::default(),
             yielding: Yielding::new(config.withstand),
             suspected: Suspected::default(),
@@ -606,7 +609,7 @@ impl Whimbrel {
         let standing = self.delays.standing();
         let early = self.early.on_ack(now, standing).is_some();
         let stroke = self.clock.on_ack(now, standing);
-        match self.config.clock {
+        match self.by_clock {
             true if early || stroke.is_some() => self.on_stroke(now, early, stroke),
             true => {}
             false => self.on_rhythm(now),

@@ -1,5 +1,5 @@
-//! When to drain without a common clock (`clock=false`): all flows of a bottleneck at the same
-//! time, although none knows of the others.
+//! When to drain without a common clock (`clock=false`, or where nothing keeps the host's clock
+//! right): all flows of a bottleneck at the same time, although none knows of the others.
 //!
 //! A queue becomes empty only if all that keep it yield together. Two of this algorithm's flows
 //! that drain one after the other each find the queue of the other, and believe it to be part of
