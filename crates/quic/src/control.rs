@@ -10,6 +10,7 @@ use crate::feedback::marks::{Arrived, Marks};
 use crate::feedback::silence::Silence;
 use crate::path_traffic::{News, PathTraffic};
 use crate::siblings::{SiblingSlot, Siblings};
+use noq_proto::congestion::Controller;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -40,6 +41,8 @@ pub(crate) struct ControlState {
     pub one_more: bool,
     /// The local address changed; the congestion controller does not know yet.
     pub moved: bool,
+    /// The application looks at the controller: a copy is no move to another path.
+    pub looked_at: bool,
     /// The flow of an algorithm that is fed bursts, once noq has built its controller.
     pub bursts: Option<BurstFlow>,
     /// Packets and decisions are logged here.
@@ -59,6 +62,14 @@ impl Control {
     /// The time of an event that noq dates at `now`.
     pub fn time_of(&self, now: Instant) -> Instant {
         self.lock().real_time.map_or(now, |real| real.min(now))
+    }
+
+    /// A copy of the controller that shares this, for the application.
+    pub fn look_at(&self, controller: &dyn Controller) -> Box<dyn Controller> {
+        self.lock().looked_at = true;
+        let copy = controller.clone_box();
+        self.lock().looked_at = false;
+        copy
     }
 
     /// Logs something, if there is a log.

@@ -287,6 +287,29 @@ mod tests {
     }
 
     #[test]
+    fn only_the_first_path_of_a_connection_resumes_at_a_saved_rate() {
+        let saved = SavedPath {
+            cwnd: Bytes::new(1_000_000),
+            rtt: Duration::from_millis(100),
+        };
+        let several = Several::default();
+        let connection = Arc::new(ConnectionFactory {
+            factory: factory("cubic").expect("supported").resuming(Some(saved)),
+            control: Control::default(),
+            several: several.clone(),
+            priority: Priority::LOWEST,
+        });
+        several.switch_on();
+        let monitor = connection.factory.monitor();
+        let phase_of_next = || {
+            let _path = Arc::clone(&connection).build(Instant::now(), 1200);
+            monitor.snapshot().state.phase
+        };
+        assert_eq!(phase_of_next(), "reconnaissance");
+        assert_ne!(phase_of_next(), "reconnaissance");
+    }
+
+    #[test]
     fn burst_algorithms_are_rejected_by_name() {
         let error = factory("aatp").expect_err("rejected").to_string();
         assert!(error.contains("`aatp`"), "{error}");

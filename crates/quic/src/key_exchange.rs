@@ -175,6 +175,22 @@ mod tests {
         assert_ne!(secret.secret_bytes(), answer.secret.secret_bytes());
     }
 
+    /// draft-ietf-tls-ecdhe-mlkem section 4.3: other implementations find the same secret only if
+    /// both halves have their places.
+    #[test]
+    fn the_secret_of_ml_kem_comes_first() {
+        let (post_quantum, public) = MlKem768::from_seed(&Seed::from([7; 64]));
+        let classical = ring::kx_group::X25519.start().expect("randomness");
+        let share = [&public.to_bytes()[..], classical.pub_key()].concat();
+        let answer = Hybrid.start_and_complete(&share).expect("valid");
+        let (ciphertext, public) = answer.pub_key.split_at(CIPHERTEXT);
+        let ciphertext = Ciphertext::<MlKem768>::try_from(ciphertext).expect("its length");
+        let first = post_quantum.decapsulate(&ciphertext);
+        let second = classical.complete(public).expect("valid");
+        let both = [&first[..], second.secret_bytes()].concat();
+        assert_eq!(answer.secret.secret_bytes(), both);
+    }
+
     #[test]
     fn a_server_without_ml_kem_takes_the_classical_half() {
         let offer = Hybrid.start().expect("randomness");

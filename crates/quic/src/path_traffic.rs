@@ -233,6 +233,17 @@ mod tests {
     }
 
     #[test]
+    fn a_path_whose_packets_are_all_lost_or_acknowledged_waits_for_nothing() {
+        let (mut traffic, now) = traffic();
+        traffic.on_lost(6_000);
+        assert_eq!(traffic.unanswered, Some(now));
+        traffic.on_lost(6_000);
+        assert_eq!(traffic.unanswered, None);
+        traffic.on_packet(now + MS(500), 1200);
+        assert_eq!(traffic.unanswered, Some(now + MS(500)), "since it left");
+    }
+
+    #[test]
     fn a_path_that_became_longer_is_waited_for_longer() {
         let (mut traffic, now) = traffic();
         acknowledge(&mut traffic, now + MS(10), now + MS(310), 125, 50);

@@ -1,5 +1,7 @@
 //! Behaviour of the adapter: calls as noq makes them, and what the algorithm receives.
 
+use crate::adapter::Renew;
+use crate::control::Control;
 use crate::{Adapter, Monitor};
 use noq_proto::congestion::Controller as _;
 use proptest::prelude::*;
@@ -98,6 +100,11 @@ impl Bench {
     }
 
     fn of(set: impl FnOnce(&mut Recorder)) -> Self {
+        Self::sharing(Control::default(), set)
+    }
+
+    /// The same, whose adapter shares `control` with a driver.
+    fn sharing(control: Control, set: impl FnOnce(&mut Recorder)) -> Self {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let mut controller = Recorder {
             calls: Arc::clone(&calls),
@@ -109,7 +116,16 @@ impl Bench {
         let setup = setup();
         let origin = Instant::now();
         let monitor = Monitor::default();
-        let adapter = Adapter::new(Box::new(controller), &setup, origin, monitor.clone());
+        let renewed = controller.clone();
+        let renew = Renew(Arc::new(move |_| Box::new(renewed.clone())));
+        let adapter = Adapter::with_control(
+            Box::new(controller),
+            &setup,
+            origin,
+            monitor.clone(),
+            control,
+            Some(renew),
+        );
         Self {
             adapter,
             monitor,
@@ -473,6 +489,29 @@ fn marks_are_an_episode_without_a_loss() {
         !b.calls().contains(&Call::Spurious),
         "a mark is never spurious"
     );
+}
+
+#[test]
+fn what_is_saved_of_a_path_is_not_that_of_another() {
+    let control = Control::default();
+    let mut b = Bench::sharing(control.clone(), |_| ());
+    // Four packets in each round trip of 100 ms.
+    for round in 0..5 {
+        b.send(100 * round, 4);
+        b.ack(100 * round + 100, 4 * round..4 * round + 4);
+    }
+    b.calls();
+    let saved = b.monitor.snapshot().path.expect("some round trips");
+    control.lock().moved = true;
+    b.calls();
+    // Forty in each of 10 ms.
+    for round in 0..50 {
+        b.send(600 + 10 * round, 40);
+        let first = 20 + 40 * round;
+        b.ack(610 + 10 * round, first..first + 40);
+    }
+    b.calls();
+    assert_eq!(b.monitor.snapshot().path, Some(saved));
 }
 
 #[test]

@@ -143,7 +143,10 @@ impl congestion::Controller for BurstAdapter {
 
     /// noq copies a controller when the connection moves to another path.
     fn clone_box(&self) -> Box<dyn congestion::Controller> {
-        self.with(BurstFlow::on_moved);
+        let is_move = !self.control.lock().looked_at;
+        if is_move {
+            self.with(BurstFlow::on_moved);
+        }
         Box::new(Self {
             control: self.control.clone(),
             initial_window: self.initial_window,

@@ -213,6 +213,8 @@ impl BurstFlow {
         if self.sender.has_begun() {
             self.rtt = Rtt::default();
             self.noise.restart();
+            self.lumps = reports::Lumps::default();
+            (self.state.lumps, self.state.noise) = (false, self.noise.floor());
             self.ledger.clear();
             let measure = self.sender.measure(now, &self.path());
             self.follow(now, measure);

@@ -4,7 +4,7 @@ use crate::endpoint::Connection;
 use crate::endpoint::testing::{Network, Path, client_config, server_config, transport};
 use crate::{Factory, Monitor, SharedNode, Snapshot};
 use bytes::Bytes as Data;
-use noq_proto::{TransportConfig, VarInt};
+use noq_proto::{PathId, TransportConfig, VarInt};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_net::{Delay, DelayTrace};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -119,6 +119,45 @@ fn fading(count: u64, fade: u64) -> Path {
         path.back.loss.outages.push(outage);
     }
     path
+}
+
+#[test]
+fn a_look_at_the_controller_is_no_move() {
+    let mut network = Network::new(&path(), 1);
+    let sending = Factory::for_endpoint("enhanced-aatp".parse().expect("registered"));
+    let receiving = Factory::for_endpoint("newreno".parse().expect("registered"));
+    let client = sending.client(client_config(transport()), windows(), Priority::LOWEST);
+    let server = receiving.server(server_config(transport()), windows(), SharedNode::default());
+    let (client, server) = network.connect(client, server);
+    server.admit(Priority::HIGHEST);
+    send(&mut network, client.clone(), server, 20_000_000);
+    let begun = network.now();
+    while network.unfinished() > 0 && network.now() < begun + ms(20_000) {
+        network.run_until(network.now() + ms(100));
+        let controller = client.congestion_state(PathId::ZERO);
+        assert!(controller.is_none_or(|controller| controller.window() > 0));
+    }
+    // As without a look.
+    let took = network.now().since(begun).as_secs_f64();
+    assert!(took < 4.7, "{took} s");
+}
+
+#[test]
+fn a_peer_gets_no_higher_priority_than_it_is_admitted_with() {
+    for (wanted, admitted, granted) in [(8, 3, 3), (2, 3, 2)] {
+        let priority = |n| Priority::new(n).expect("from 1 to 8");
+        let mut network = Network::new(&path(), 1);
+        let sending = Factory::for_endpoint("enhanced-aatp".parse().expect("registered"));
+        let receiving = Factory::for_endpoint("newreno".parse().expect("registered"));
+        let client = sending.client(client_config(transport()), windows(), priority(wanted));
+        let node = SharedNode::default();
+        let server = receiving.server(server_config(transport()), windows(), node);
+        let (_client, server) = network.connect(client, server);
+        server.admit(priority(admitted));
+        network.run_until(network.now() + ms(1000));
+        let bursts = sending.monitor().snapshot().bursts.expect("bursts");
+        assert_eq!(bursts.priority, Some(granted));
+    }
 }
 
 #[test]

@@ -173,10 +173,8 @@ impl Connection {
     /// A copy of a path's congestion controller.
     pub fn congestion_state(&self, path: PathId) -> Option<Box<dyn Controller>> {
         let state = self.0.lock();
-        state
-            .proto
-            .congestion_state(path)
-            .map(Controller::clone_box)
+        let controller = state.proto.congestion_state(path)?;
+        Some(state.feedback.look_at(controller))
     }
 
     /// Sets how many streams to us the peer may have open at once.

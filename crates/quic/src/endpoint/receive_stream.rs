@@ -16,8 +16,10 @@ use noq_proto::{
 pub struct RecvStream {
     connection: ConnectionRef,
     id: StreamId,
-    /// The end, a reset or a stop has been reported: noq has forgotten the stream.
+    /// The end or a reset has been reported: noq has forgotten the stream.
     done: bool,
+    /// It was stopped: noq has forgotten it, and nothing says where the data would have ended.
+    stopped: bool,
     /// The peer reset the stream.
     reset: Option<VarInt>,
 }
@@ -28,6 +30,7 @@ impl RecvStream {
             connection,
             id,
             done: false,
+            stopped: false,
             reset: None,
         }
     }
@@ -186,7 +189,7 @@ impl RecvStream {
         let mut state = self.connection.lock();
         state.proto.recv_stream(self.id).stop(code)?;
         drop(state);
-        self.done = true;
+        (self.done, self.stopped) = (true, true);
         self.connection.touch();
         Ok(())
     }
@@ -239,6 +242,9 @@ impl RecvStream {
         ordered: bool,
         mut take: impl FnMut(&mut Chunks<'_>) -> Taken<T>,
     ) -> Result<Option<T>, ReadError> {
+        if self.stopped {
+            return Err(ReadError::ClosedStream);
+        }
         if self.done && self.reset.is_none() {
             return Ok(None);
         }

@@ -5,6 +5,9 @@ use super::waiters::Topic;
 use bytes::Bytes;
 use noq_proto::{ClosedStream, ConnectionError, FinishError, StreamId, VarInt};
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 
 /// A stream to the peer. Dropped without [`finish`](Self::finish), it is finished; if the peer has
 /// stopped it, it is reset.
@@ -12,11 +15,18 @@ use std::future::Future;
 pub struct SendStream {
     connection: ConnectionRef,
     id: StreamId,
+    /// It was reset. Those who wait for its end share this: noq does not say when the peer has
+    /// acknowledged a reset.
+    reset: Arc<AtomicBool>,
 }
 
 impl SendStream {
     pub(super) fn new(connection: ConnectionRef, id: StreamId) -> Self {
-        Self { connection, id }
+        Self {
+            connection,
+            id,
+            reset: Arc::default(),
+        }
     }
 
     /// The stream's number.
@@ -125,12 +135,16 @@ impl SendStream {
     /// # Errors
     /// If it is reset already, or finished and acknowledged.
     pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
-        self.connection
-            .lock()
-            .proto
-            .send_stream(self.id)
-            .reset(code)?;
+        let woken = {
+            let state = &mut *self.connection.lock();
+            state.proto.send_stream(self.id).reset(code)?;
+            self.reset.store(true, Ordering::Relaxed);
+            let topic = Topic::Stopped(self.id);
+            state.waiters.notify(topic, &mut state.woken);
+            std::mem::take(&mut state.woken)
+        };
         self.connection.touch();
+        woken.into_iter().for_each(Waker::wake);
         Ok(())
     }
 
@@ -161,10 +175,12 @@ impl SendStream {
         &self,
     ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + 'static + use<> {
         let (connection, id) = (self.connection.clone(), self.id);
+        let reset = Arc::clone(&self.reset);
         async move {
             let attempt = |state: &mut State| match state.proto.send_stream(id).stopped() {
                 Err(ClosedStream { .. }) => Some(Ok(None)),
                 Ok(Some(code)) => Some(Ok(Some(code))),
+                Ok(None) if reset.load(Ordering::Relaxed) => Some(Ok(None)),
                 Ok(None) => state.error.clone().map(|e| Err(e.into())),
             };
             connection.wait(Topic::Stopped(id), attempt).await
@@ -180,12 +196,21 @@ impl Drop for SendStream {
                 return;
             }
             match state.proto.send_stream(self.id).finish() {
-                Ok(()) => {}
+                Ok(()) => {
+                    state.dropped.insert(self.id);
+                }
                 Err(FinishError::Stopped(code)) => {
                     // If it fails, the stream was reset before.
                     state.proto.send_stream(self.id).reset(code).ok();
                 }
-                Err(FinishError::ClosedStream) => return,
+                Err(FinishError::ClosedStream) => {
+                    let is_finished = !self.reset.load(Ordering::Relaxed);
+                    // noq has forgotten a stream that the peer has.
+                    if is_finished && state.proto.send_stream(self.id).stopped().is_ok() {
+                        state.dropped.insert(self.id);
+                    }
+                    return;
+                }
             }
         }
         self.connection.touch();

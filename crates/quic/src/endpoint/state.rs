@@ -10,9 +10,10 @@ use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
 use bytes::Bytes;
 use noq_proto::{
-    ConnectionError, ConnectionHandle, Event, PathEvent, StreamEvent, TransportError,
+    ConnectionError, ConnectionHandle, Event, PathEvent, StreamEvent, StreamId, TransportError,
     TransportErrorCode, VarInt,
 };
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -119,6 +120,8 @@ pub(crate) struct State {
     pub full_space: usize,
     /// What the peer may send, and what the application keeps.
     pub window: ReceiveWindow,
+    /// Finished streams that the application has dropped and the peer does not have yet.
+    pub dropped: BTreeSet<StreamId>,
     /// Its paths, if the peers agreed on several.
     pub paths: Option<Box<Paths>>,
 }
@@ -149,6 +152,7 @@ impl State {
             quantum: Quantum::default(),
             full_space,
             window: ReceiveWindow::default(),
+            dropped: BTreeSet::new(),
             paths: None,
         }
     }
@@ -286,8 +290,15 @@ impl State {
                 Event::Stream(StreamEvent::Available { dir }) => Topic::Budget(dir),
                 Event::Stream(StreamEvent::Readable { id }) => Topic::Readable(id),
                 Event::Stream(StreamEvent::Writable { id }) => Topic::Writable(id),
-                Event::Stream(StreamEvent::Finished { id }) => Topic::Stopped(id),
-                Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                Event::Stream(StreamEvent::Finished { id }) => {
+                    self.dropped.remove(&id);
+                    Topic::Stopped(id)
+                }
+                Event::Stream(StreamEvent::Stopped { id, error_code }) => {
+                    // RFC 9000 section 3.5 demands a reset, for which there is nobody else.
+                    if self.dropped.remove(&id) {
+                        self.proto.send_stream(id).reset(error_code).ok();
+                    }
                     self.waiters.notify(Topic::Stopped(id), &mut self.woken);
                     Topic::Writable(id)
                 }

@@ -6,12 +6,14 @@ use super::testing::{Network, Path, client_config, server_config, transport};
 use super::waiters::{Topic, Waiters};
 use super::{Endpoint, Server};
 use crate::feedback::Stamps;
-use bytes::Bytes as Data;
+use crate::{Factory, PacketLog};
+use bytes::{Bytes as Data, BytesMut};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{ConnectionError, EcnCodepoint, EndpointConfig, VarInt};
 use std::any::Any;
 use std::cell::RefCell;
+use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use whimbrel_cc::fairness::Priority;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 fn path() -> Path {
@@ -103,6 +106,26 @@ fn consecutive_datagrams_leave_in_one_call() {
     assert!(forth.calls < forth.sent / 2, "{forth:?}");
 }
 
+/// A log wants packets one by one, which are collected then. So many leave at once only without
+/// congestion control; the network checks what a system call takes.
+#[test]
+fn what_is_collected_fits_a_system_call() {
+    let fast = Path::symmetric(
+        Rate::from_bits_per_sec(10_000_000_000),
+        Duration::from_millis(10),
+        Bytes::new(10_000_000),
+    );
+    let mut network = Network::new(&fast, 1);
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let log = PacketLog::create(file.path()).expect("created");
+    let sending = Factory::uncontrolled().logging(log);
+    let client = sending.client(client_config(transport()), transport(), Priority::LOWEST);
+    let (client, server) = network.connect(client, Arc::new(server_config(transport())));
+    transfer(&mut network, (&client, &server), 5_000_000);
+    let forth = network.forth();
+    assert!(forth.largest_batch >= 40, "{forth:?}");
+}
+
 #[test]
 fn the_last_dropped_handle_closes_the_connection() {
     let (mut network, client, server) = network(&path(), 1);
@@ -118,6 +141,126 @@ fn the_last_dropped_handle_closes_the_connection() {
     stream.take();
     network.run_until(network.now() + Duration::from_secs(1));
     assert!(server.close_reason().is_some());
+}
+
+/// Lets the client send `bytes` on a stream and the server do something with it.
+fn with_stream<F: Future<Output = ()> + 'static>(
+    bytes: usize,
+    then: impl FnOnce(super::RecvStream) -> F + 'static,
+) -> (Network, super::Connection, super::Connection) {
+    let (mut network, client, server) = network(&path(), 1);
+    let (from, to) = (client.clone(), server.clone());
+    network.spawn(async move {
+        let mut stream = from.open_uni().await.expect("open");
+        stream.write_all(&vec![7; bytes]).await.ok();
+    });
+    network.spawn(async move {
+        then(to.accept_uni().await.expect("opened")).await;
+    });
+    let until = network.now() + Duration::from_secs(5);
+    assert!(network.run_tasks(until));
+    network.run_until(until);
+    (network, client, server)
+}
+
+#[test]
+fn a_stream_may_be_as_long_as_its_reader_permits_and_no_longer() {
+    for (bytes, fits) in [(1, true), (5000, true), (5001, false), (50_000, false)] {
+        with_stream(bytes, move |mut stream| async move {
+            let data = stream.read_to_end(5000).await;
+            assert_eq!(data.map(|data| data.len()).ok(), fits.then_some(bytes));
+        });
+    }
+}
+
+#[test]
+fn a_stream_that_was_stopped_is_not_at_its_end() {
+    with_stream(1_000_000, |mut stream| async move {
+        assert!(stream.read_chunk(10).await.expect("data").is_some());
+        stream.stop(VarInt::from_u32(4)).expect("open");
+        let again = stream.read_chunk(10).await.map(|chunk| chunk.is_some());
+        assert_eq!(again, Err(super::ReadError::ClosedStream));
+        assert_eq!(stream.received_reset().await, Ok(None));
+        assert!(stream.stop(VarInt::from_u32(4)).is_err());
+    });
+}
+
+/// RFC 9000 section 3.5: whether the application still writes or has left the stream with data that
+/// waits to be sent.
+#[test]
+fn a_stream_that_the_peer_stopped_is_reset() {
+    for bytes in [20_000_000, 1_000_000] {
+        let (network, client, server) = with_stream(bytes, |mut stream| async move {
+            assert!(stream.read_chunk(10).await.expect("data").is_some());
+        });
+        assert_eq!(server.stats().frame_tx.stop_sending, 1);
+        assert_eq!(client.stats().frame_tx.reset_stream, 1);
+        assert!(network.forth().arrived_bytes < 200_000, "{bytes}");
+    }
+}
+
+#[test]
+fn who_waits_for_the_end_of_a_stream_hears_of_its_reset() {
+    let (mut network, client, _server) = network(&path(), 1);
+    let timer = network.timer();
+    network.spawn(async move {
+        let mut stream = client.open_uni().await.expect("open");
+        stream.write_all(&[7; 1000]).await.expect("written");
+        let before = stream.stopped();
+        stream.reset(VarInt::from_u32(3)).expect("open");
+        assert_eq!(before.await, Ok(None));
+        assert_eq!(stream.stopped().await, Ok(None));
+        assert!(timer.now() < Time::ZERO + Duration::from_secs(1));
+    });
+    assert!(network.run_tasks(network.now() + Duration::from_secs(5)));
+}
+
+#[test]
+fn an_obstacle_ends_an_attempt_and_no_connection() {
+    let (mut network, client, _server) = network(&path(), 1);
+    let to = client.remote_address().expect("connected");
+    let endpoint = network.endpoints().0.clone();
+    let attempt = endpoint
+        .connect(client_config(transport()), to, "server")
+        .expect("a valid configuration");
+    let elsewhere = SocketAddr::from(([10, 0, 0, 9], 4433));
+    let forged = |remote| {
+        endpoint
+            .shared()
+            .call(|core| core.obstructed(remote, super::Obstacle::NoRoute));
+    };
+    forged(elsewhere);
+    assert_eq!((attempt.obstacle(), client.close_reason()), (None, None));
+    forged(to);
+    assert_eq!(attempt.obstacle(), Some(super::Obstacle::NoRoute));
+    network.run_until(network.now() + Duration::from_secs(1));
+    assert_eq!(client.close_reason(), None);
+}
+
+#[test]
+fn answers_to_strangers_that_cannot_leave_are_bounded() {
+    let network = Network::new(&path(), 1);
+    let shared = Arc::clone(network.endpoints().1.shared());
+    // An unknown version is answered without a connection (RFC 9000 section 6.1).
+    let mut datagram = vec![0; 1200];
+    datagram[..6].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8]);
+    datagram[14] = 8;
+    let now = network.instant_now();
+    let mut core = shared.lock();
+    for port in 1..=1000 {
+        let arrival = super::core::Arrival {
+            source: SocketAddr::from(([10, 0, 0, 9], port)),
+            destination: None,
+            ecn: None,
+            arrived: Time::ZERO,
+            data: BytesMut::from(&datagram[..]),
+            link: 0,
+        };
+        core.receive(now, arrival);
+    }
+    let mut buffer = Vec::new();
+    let answers = std::iter::from_fn(|| core.poll_transmit(now, &mut buffer));
+    assert_eq!(answers.count(), 64);
 }
 
 /// Two endpoints over loopback.

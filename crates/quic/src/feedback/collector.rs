@@ -323,6 +323,16 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_sent_is_bounded() {
+        let (mut collector, start) = collector();
+        for n in 0..1000 {
+            collector.on_message(start + ms(n), Time::ZERO, &Message::Probe);
+        }
+        let answers = std::iter::from_fn(|| collector.next());
+        assert_eq!(answers.count(), MAX_WAITING);
+    }
+
+    #[test]
     fn nothing_of_a_stranger_is_measured_or_answered() {
         let mut collector = Collector::default();
         let start = Instant::now();

@@ -494,6 +494,13 @@ pub(crate) mod tests {
         );
         assert!(
             !read(Report {
+                instants: 0,
+                ..good
+            }),
+            "at no instant"
+        );
+        assert!(
+            !read(Report {
                 instants: 4,
                 ..good
             }),

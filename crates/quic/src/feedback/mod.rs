@@ -31,6 +31,7 @@ use collector::Collector;
 use message::Message;
 use node::Membership;
 use noq_proto::Datagrams;
+use noq_proto::congestion::Controller;
 pub(crate) use sampling::FAST;
 use sampling::Sampling;
 use std::num::NonZeroUsize;
@@ -185,6 +186,11 @@ impl Feedback {
     /// What the paths of the connection share.
     pub fn several(&self) -> &Several {
         &self.several
+    }
+
+    /// A copy of a controller, for the application.
+    pub fn look_at(&self, controller: &dyn Controller) -> Box<dyn Controller> {
+        self.control.look_at(controller)
     }
 
     /// Whether the controller is fed bursts, which leave over one path.

@@ -112,8 +112,7 @@ pub(super) struct Paths {
     pub in_order: bool,
     /// PATH_ABANDON frames of the peer that were counted.
     confirmed: u64,
-    /// How many paths the peer may still close, and when one more was last granted.
-    closings: (u32, Instant),
+    closings: Closings,
 }
 
 /// An open path.
@@ -213,6 +212,27 @@ impl PathReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyPaths;
 
+/// How many paths the peer may still close, and when more were last granted.
+#[derive(Debug, Clone, Copy)]
+struct Closings {
+    left: u32,
+    granted: Instant,
+}
+
+impl Closings {
+    /// The peer closes a path.
+    fn count(&mut self, now: Instant) -> Result<(), TooManyPaths> {
+        let seconds = now.saturating_duration_since(self.granted).as_secs();
+        if seconds > 0 {
+            let more = u32::try_from(seconds).unwrap_or(CLOSINGS);
+            self.left = self.left.saturating_add(more).min(CLOSINGS);
+            self.granted = now;
+        }
+        self.left = self.left.checked_sub(1).ok_or(TooManyPaths)?;
+        Ok(())
+    }
+}
+
 impl Paths {
     /// The paths of a connection whose handshake is over, on its first path.
     pub fn new(proto: &Connection, several: Several, now: Instant) -> Option<Self> {
@@ -239,7 +259,10 @@ impl Paths {
             dry_since: None,
             in_order: false,
             confirmed: 0,
-            closings: (CLOSINGS, now),
+            closings: Closings {
+                left: CLOSINGS,
+                granted: now,
+            },
         })
     }
 
@@ -268,7 +291,7 @@ impl Paths {
             PathEvent::Abandoned { id, reason, .. } => {
                 self.leave(proto, id);
                 if matches!(reason, PathAbandonReason::RemoteAbandoned { .. }) {
-                    return self.count_closing(now);
+                    return self.closings.count(now);
                 }
             }
             PathEvent::Discarded { id, path_stats, .. } => {
@@ -281,17 +304,6 @@ impl Paths {
             // acknowledgments come from.
             _ => {}
         }
-        Ok(())
-    }
-
-    fn count_closing(&mut self, now: Instant) -> Result<(), TooManyPaths> {
-        let (left, granted) = &mut self.closings;
-        let seconds = now.saturating_duration_since(*granted).as_secs();
-        if seconds > 0 {
-            *left = (*left + u32::try_from(seconds).unwrap_or(CLOSINGS)).min(CLOSINGS);
-            *granted = now;
-        }
-        *left = left.checked_sub(1).ok_or(TooManyPaths)?;
         Ok(())
     }
 
@@ -446,4 +458,28 @@ impl Paths {
 
 fn control_of(proto: &Connection, id: PathId) -> Option<Control> {
     Adapter::control_of(proto.congestion_state(id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_closed_no_path_for_long_may_close_no_more_at_once() {
+        let start = Instant::now();
+        let mut closings = Closings {
+            left: CLOSINGS,
+            granted: start,
+        };
+        let mut close = |seconds: u64| {
+            let now = start + Duration::from_secs(seconds);
+            std::iter::repeat_with(|| closings.count(now))
+                .take_while(Result::is_ok)
+                .take(2 * CLOSINGS as usize)
+                .count()
+        };
+        assert_eq!(close(0), CLOSINGS as usize);
+        assert_eq!([close(1), close(1), close(3)], [1, 0, 2]);
+        assert_eq!(close(24 * 3600), CLOSINGS as usize);
+    }
 }

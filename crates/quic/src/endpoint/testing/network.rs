@@ -31,6 +31,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 const HEADERS: u32 = 28;
 /// More rounds at one instant mean that an end never comes to rest.
 const MAX_ROUNDS: u32 = 100_000;
+/// What a system call takes at most (UDP GSO over IPv4), bytes.
+const MAX_BATCH: usize = 65_507;
 
 /// A path: a link for each direction.
 #[derive(Debug, Clone, Default)]
@@ -667,6 +669,11 @@ impl Network {
             let end = &mut self.ends[from];
             end.counts.calls += 1;
             let batch = outgoing.datagrams(buffer.len());
+            assert!(
+                buffer.len() <= MAX_BATCH,
+                "no system call takes {} bytes",
+                buffer.len()
+            );
             end.counts.largest_batch = end.counts.largest_batch.max(batch);
             // A system does not send from an address that it has no longer, nor without a route.
             let own = outgoing.source.is_none_or(|ip| ip == end.address.ip());
