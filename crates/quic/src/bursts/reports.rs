@@ -142,7 +142,7 @@ mod tests {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
-            utc: Duration::ZERO,
+            time_of_day: Default::default(),
             saved: None,
         };
         let controller = spec.build_for_bursts(&setup).expect("it is fed bursts");

@@ -5,6 +5,7 @@
 //! that the server does not need. It permits all others, because libraries and kernels change which
 //! calls they use.
 
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// Calls that are refused, whatever their arguments are.
-const REFUSED: [libc::c_long; 51] = [
+const REFUSED: [libc::c_long; 49] = [
     // Other programs and other processes.
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -55,8 +56,6 @@ const REFUSED: [libc::c_long; 51] = [
     libc::SYS_setdomainname,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
     libc::SYS_syslog,
     libc::SYS_vhangup,
     // Parts of the kernel in which mistakes are found again and again.
@@ -95,6 +94,7 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this thread and all that it starts. Returns whether the kernel can.
 pub(super) fn confine(kernel_algorithm: bool) -> io::Result<bool> {
+    give_up_the_clock()?;
     let Ok(architecture) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);
     };
@@ -119,6 +119,20 @@ pub(super) fn confine(kernel_algorithm: bool) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Gives up the right to set the clock. The call that sets it also tells whether something keeps it
+/// right (adjtimex(2)), which the default algorithm asks.
+fn give_up_the_clock() -> io::Result<()> {
+    let mut held = capabilities(None)?;
+    for set in [
+        &mut held.effective,
+        &mut held.permitted,
+        &mut held.inheritable,
+    ] {
+        set.remove(CapabilitySet::SYS_TIME);
+    }
+    Ok(set_capabilities(None, held)?)
 }
 
 fn rules(kernel_algorithm: bool) -> io::Result<Rules> {

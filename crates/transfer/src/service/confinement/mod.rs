@@ -308,6 +308,13 @@ mod tests {
         listener.accept().expect("accepted");
         assert!(connecting.join().expect("no panic"));
         std::net::UdpSocket::bind("[::1]:0").expect("bound");
+        // SAFETY: zero is valid for each number of it. The call writes to it, and changes nothing
+        // without modes.
+        let state = unsafe {
+            let mut timex: libc::timex = std::mem::zeroed();
+            libc::adjtimex(&raw mut timex)
+        };
+        assert!(state >= 0, "whether something keeps the clock right");
     }
 
     fn calls_nothing_else() {
@@ -329,6 +336,11 @@ mod tests {
             assert_eq!((cloned, error()), (-1, Some(libc::EPERM)));
             let cloned = libc::syscall(libc::SYS_clone3, 0, 0);
             assert_eq!((cloned, error()), (-1, Some(libc::ENOSYS)));
+            // It would move the clock by nothing.
+            let mut timex: libc::timex = std::mem::zeroed();
+            timex.modes = libc::ADJ_SETOFFSET;
+            let set = libc::adjtimex(&raw mut timex);
+            assert_eq!((set, error()), (-1, Some(libc::EPERM)));
         }
     }
 }
