@@ -23,6 +23,8 @@ demo: build
 ## tests. `cargo test` makes it, and shares all dependencies.
 test: export CARGO_INCREMENTAL = 0
 test: export CARGO_PROFILE_DEV_DEBUG = false
+# Many tests wait most of the time.
+test: export RUST_TEST_THREADS ?= $(shell n=$$(nproc); echo $$((n > 4 ? n : 4)))
 test: | cargo tshark
 	cargo test --locked
 
