@@ -5,6 +5,7 @@ use crate::path::{LINK, Recorded};
 use crate::runs::run_all;
 use crate::transport::Transport;
 use crate::{BadInput, Error, Observer};
+use std::cmp::Reverse;
 use whimbrel_cc::Spec;
 use whimbrel_net::{LinkSpec, Outage, Queue};
 use whimbrel_sim::scenario::{
@@ -47,7 +48,8 @@ pub struct Transfer<'a> {
 pub struct Prediction {
     /// Size of the file.
     pub size: Bytes,
-    /// Median goodput over the seeds, in bits per second. Goodput is that of the whole transfer.
+    /// Median goodput over the seeds, in bits per second. Goodput is that of the whole transfer, or
+    /// of the part that arrived in the longest time that is simulated.
     pub goodput_bps: f64,
     /// Minimum and maximum goodput over the seeds, in bits per second.
     pub range_bps: (f64, f64),
@@ -100,19 +102,23 @@ impl Transfer<'_> {
             let flow = &run.outcome.flows[0];
             flow.completion.unwrap_or(flow.active)
         };
-        runs.sort_by_key(time);
-        let bits = size.get() as f64 * 8.0;
-        let goodput = |run| bits / time(run).as_secs_f64();
+        // Of a transfer that was not complete, only what arrived was delivered.
+        let delivered = |run: &Run<'_>| {
+            let flow = &run.outcome.flows[0];
+            flow.completion.map_or(flow.delivered, |_| size).get()
+        };
+        runs.sort_by_key(|run| (time(run), Reverse(delivered(run))));
+        let goodput = |run| delivered(run) as f64 * 8.0 / time(run).as_secs_f64();
         let median = &runs[runs.len() / 2];
         let mut sum = 0.0;
         let mut before = 0.0;
-        let delivered = median.outcome.flows[0].samples.iter().map(|sample| {
+        let curve = median.outcome.flows[0].samples.iter().map(|sample| {
             let at = sample.at.as_secs_f64();
             sum += sample.rate.as_bits_per_sec() as f64 / 8.0 * (at - before);
             before = at;
             (at, sum)
         });
-        let end = (time(median).as_secs_f64(), size.get() as f64);
+        let end = (time(median).as_secs_f64(), delivered(median) as f64);
         let flow = &median.outcome.flows[0];
         let known = flow.samples.iter().filter(|sample| !sample.srtt.is_zero());
         let rtts = known.map(|sample| (sample.at.as_secs_f64(), sample.srtt.as_millis_f64()));
@@ -121,7 +127,7 @@ impl Transfer<'_> {
             goodput_bps: goodput(median),
             range_bps: (goodput(&runs[runs.len() - 1]), goodput(&runs[0])),
             longest: time(&runs[runs.len() - 1]),
-            delivered: delivered.chain([end]).collect(),
+            delivered: curve.chain([end]).collect(),
             rtts: rtts.collect(),
             lost: flow.lost.total() as f64 / flow.packets_sent.max(1) as f64,
         })
@@ -197,5 +203,39 @@ impl Transfer<'_> {
             ..RunSpec::default()
         };
         Ok(Scenario::new(&ScenarioSpec::on(link, vec![flow], run))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unobserved;
+    use whimbrel_net::QueueLimit;
+
+    #[test]
+    fn a_file_that_does_not_arrive_in_a_day_was_not_delivered_in_a_day() {
+        let transfer = Transfer {
+            rate: Rate::from_bits_per_sec(2_000),
+            recorded: &Recorded::default(),
+            rtt: Duration::from_millis(100),
+            queue: Queue::Fixed(QueueLimit::Packets(20)),
+            loss: Probability::ZERO,
+            outages: &[],
+            controller: &"newreno".parse().expect("an algorithm"),
+            tcp: false,
+        };
+        // 2 kbit/s carry 21.6 MB in a day.
+        let size = Bytes::new(100_000_000);
+        let found = transfer
+            .predict(size, 1, &Unobserved)
+            .expect("a prediction");
+        assert!((1_500.0..2_000.0).contains(&found.goodput_bps), "{found:?}");
+        assert_eq!(found.range_bps, (found.goodput_bps, found.goodput_bps));
+        let (at, bytes) = *found.delivered.last().expect("an end");
+        assert_eq!(at, LONGEST.as_secs_f64());
+        assert!((16e6..21.6e6).contains(&bytes), "{bytes}");
+        // It takes 4.6 days or more, not one.
+        let seconds = transfer.seconds(size, 1, &Unobserved).expect("a time");
+        assert!((400_000.0..540_000.0).contains(&seconds), "{seconds}");
     }
 }

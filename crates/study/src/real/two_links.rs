@@ -86,10 +86,18 @@ pub struct Comparison {
 
 /// What the simulator says of a transfer.
 struct Prediction {
-    /// Its time.
+    /// Its time; if it was not complete, the longest time that is simulated.
     seconds: f64,
+    /// What it delivered in that time, bytes.
+    delivered: Bytes,
     /// What each of its paths has brought, bytes, at times in seconds.
     paths: Vec<Vec<(f64, f64)>>,
+}
+
+impl Prediction {
+    fn bits_per_second(&self) -> f64 {
+        self.delivered.get() as f64 * 8.0 / self.seconds.max(f64::MIN_POSITIVE)
+    }
 }
 
 impl TwoLinks {
@@ -156,11 +164,14 @@ impl TwoLinks {
         let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
         let flow = runs.first().and_then(|run| run.outcome.flows.first());
         let time = flow.map(|flow| flow.completion.unwrap_or(flow.active));
+        // Of a transfer that was not complete, only what arrived was delivered.
+        let arrived = flow.filter(|flow| flow.completion.is_none());
         let point = |sample: &FlowSample| (sample.at.as_secs_f64(), sample.delivered.get() as f64);
         let paths = flow.iter().flat_map(|flow| &flow.paths);
         let paths = paths.map(|path| path.samples.iter().map(point).collect());
         Ok(Prediction {
             seconds: time.unwrap_or_default().as_secs_f64(),
+            delivered: arrived.map_or(self.size, |flow| flow.delivered),
             paths: paths.collect(),
         })
     }
@@ -212,11 +223,10 @@ impl TwoLinks {
         let measured = running
             .into_iter()
             .map(|transfer| transfer.and_then(|t| t.result()));
-        let bits = self.size.get() as f64 * 8.0;
         let mut measured: Vec<_> = measured.collect();
         let rows = std::array::from_fn(|index| Row {
             name: transfers[index].0.clone(),
-            predicted_bps: bits / predicted[index].seconds.max(f64::MIN_POSITIVE),
+            predicted_bps: predicted[index].bits_per_second(),
             predicted_paths: std::mem::take(&mut predicted[index].paths),
             measured: std::mem::replace(&mut measured[index], Err(String::new())),
         });
