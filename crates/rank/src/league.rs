@@ -26,6 +26,8 @@ pub struct Cell {
     pub mean: Measures,
     /// What the neighbours keep, if there are any.
     pub kept: Option<f64>,
+    /// How many of the runs were stopped.
+    pub stopped: usize,
 }
 
 impl Cell {
@@ -111,6 +113,7 @@ impl League {
                 scores: vec![score],
                 mean: Measures::default(),
                 kept: None,
+                stopped: 0,
             })
             .collect();
         standing("best at each", &cells)
@@ -129,6 +132,7 @@ fn cell(point: &MatrixPoint, controller: &str, runs: &[Measures], all: &Runs) ->
         point: point.id.clone(),
         class: point.class,
         kept: kept(&mean, &references),
+        stopped: runs.iter().filter(|m| m.stopped.is_some()).count(),
         scores,
         mean,
     })

@@ -136,7 +136,8 @@ impl Library {
             };
             let text = text.as_ref();
             let path: PathBuf = folder.join(&name);
-            points.push(MatrixPoint::read(id, text, Document::parse(text, &path)?)?);
+            let read = MatrixPoint::read(id, text, Document::parse(text, &path)?)?;
+            points.push(MatrixPoint { path, ..read });
         }
         if points.is_empty() {
             return Err(LibraryError::Empty(folder.display().to_string()));

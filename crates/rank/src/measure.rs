@@ -50,8 +50,8 @@ pub struct Measures {
     /// Jain's index in windows of at least 5 s and 50 RTTs from the last start on, mean. `None` if
     /// the run was not sampled.
     pub jain_in_windows: Option<f64>,
-    /// Seconds from the last start until the shares were fair and stayed so; the rest of the run if
-    /// they never were. `None` if the run was not sampled.
+    /// Seconds from the last start until the shares were fair in three windows in a row; the rest of
+    /// the run if they never were. `None` if the run was not sampled.
     pub settled: Option<f64>,
     /// Seconds that the transfer took, mean over the flows under test; the length of the run if
     /// one did not complete.
@@ -167,7 +167,8 @@ impl Measures {
         }
     }
 
-    /// The mean of each measure over runs; `None` without runs. The seed is 0.
+    /// The mean of each measure over runs; `None` without runs. The seed is 0. `stopped` is the mean
+    /// over those that were stopped.
     pub fn mean(runs: &[Self]) -> Option<Self> {
         let n = runs.len();
         if n == 0 {
@@ -178,6 +179,7 @@ impl Measures {
             let some: Vec<f64> = runs.iter().filter_map(get).collect();
             (some.len() == n).then(|| mean(some.into_iter()))
         };
+        let stopped: Vec<f64> = runs.iter().filter_map(|m| m.stopped).collect();
         Some(Self {
             seed: 0,
             rate: of(|m| m.rate),
@@ -196,7 +198,7 @@ impl Measures {
             completion: of(|m| m.completion),
             timeouts: runs.iter().map(|m| m.timeouts).sum::<u64>() / n as u64,
             packets: runs.iter().map(|m| m.packets).sum::<u64>() / n as u64,
-            stopped: of_some(|m| m.stopped),
+            stopped: (!stopped.is_empty()).then(|| mean(stopped.into_iter())),
         })
     }
 }

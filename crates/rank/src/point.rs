@@ -14,9 +14,12 @@
 //! scored, whatever controller the file names.
 
 use std::fmt;
+use std::path::PathBuf;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
-use whimbrel_sim::scenario::{Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Written};
+use whimbrel_sim::scenario::{
+    Flow, Point, Run, Scenario, ScenarioError, ScenarioSpec, Traces, Written,
+};
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// The algorithm that others are compared with where CUBIC is the measure.
@@ -202,6 +205,8 @@ impl Aim {
 pub struct MatrixPoint {
     /// Its name: that of its file.
     pub id: String,
+    /// Its file; of a point without one, the name that the file would have.
+    pub path: PathBuf,
     /// Its class.
     pub class: Class,
     /// What a good algorithm does here, in one sentence.
@@ -258,6 +263,7 @@ impl MatrixPoint {
         }
         Ok(Self {
             id: id.to_owned(),
+            path: file_of(id),
             class,
             claim: claim.text()?.to_owned(),
             aim,
@@ -296,6 +302,7 @@ impl MatrixPoint {
         let neighbour = others.filter_map(Flow::data).next();
         let mut point = Self {
             id: id.to_owned(),
+            path: file_of(id),
             class,
             claim: claim.to_owned(),
             aim,
@@ -335,6 +342,13 @@ impl MatrixPoint {
         Scenario::new(&spec)
     }
 
+    /// A hash of the recorded rates and delays that it names: with its text it determines every
+    /// run. `None` if it names none.
+    pub fn traces(&self) -> Option<u64> {
+        let traces = self.spec.traces;
+        (traces != Traces::default().digest()).then_some(traces)
+    }
+
     /// The algorithms that scores at this point refer to.
     pub fn references(&self) -> Vec<&str> {
         match self.aim {
@@ -358,6 +372,11 @@ impl MatrixPoint {
             .flat_map(|flow| vec![is_one(flow.name); flow.count as usize])
             .collect()
     }
+}
+
+/// The name of the file of a point.
+fn file_of(id: &str) -> PathBuf {
+    format!("{id}.toml").into()
 }
 
 /// The flows under test, and the controller of the first other one.

@@ -153,9 +153,12 @@ pub fn score(point: &MatrixPoint, m: &Measures, references: &References, five_pa
                 * settled.map_or(1.0, |(wanted, took)| within(took, wanted))
         }
         Aim::Completion { goal } => {
+            let length = point.spec.run.duration.value.as_secs_f64();
             let times = [references.cubic, references.bbr];
             let times = times.into_iter().flatten().map(|m| m.completion);
             match times.reduce(f64::min) {
+                // Who did not complete has not met the goal because the references did not either.
+                Some(best) if best >= length && m.completion >= length => 0.0,
                 Some(best) => reach(goal * best, m.completion),
                 None => 1.0,
             }

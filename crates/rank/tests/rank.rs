@@ -255,3 +255,73 @@ fn a_folder_of_points_is_read_and_errors_say_what_to_do() {
         .to_string();
     assert!(error.contains("b.toml:1: `point` is missing"), "{error}");
 }
+
+#[test]
+fn a_run_that_was_stopped_is_counted_though_others_were_not() {
+    let point = point(POINT);
+    let run = |stopped| Measures {
+        efficiency: 0.5,
+        stopped,
+        ..Measures::default()
+    };
+    let all = vec![run(None), run(Some(1.0)), run(Some(2.0))];
+    let runs = Runs::from([(("p".to_owned(), "jersey".to_owned()), all)]);
+    let library = Library {
+        version: String::new(),
+        points: vec![point],
+    };
+    let league = League::new(&library, &["jersey".to_owned()], &runs);
+    let cell = league.cell("jersey", "p").expect("a cell");
+    assert_eq!((cell.stopped, cell.mean.stopped), (2, Some(1.5)));
+}
+
+#[test]
+fn a_transfer_that_nobody_completes_meets_no_goal() {
+    let text = POINT
+        .replace("\"fill\"", "\"completion\"")
+        .replace("goal = 0.9\nqueue = 0.25\nlost = \"1 %\"\n", "")
+        .replace("route = [\"L\"]", "route = [\"L\"]\nsize = \"1 GB\"");
+    let point = point(&text);
+    let took = |completion| Measures {
+        completion,
+        ..Measures::default()
+    };
+    let score = |own, cubic, bbr| {
+        let references = References {
+            cubic: Some(took(cubic)),
+            bbr: Some(took(bbr)),
+            own_kind: None,
+        };
+        score(&point, &took(own), &references, 0.0)
+    };
+    // The run has 10 s.
+    assert_eq!(score(10.0, 10.0, 10.0), 0.0);
+    assert_eq!(score(9.0, 10.0, 10.0), 1.0);
+    assert!((score(10.0, 10.0, 5.0) - 0.525).abs() < 1e-12);
+    // So it is when it runs.
+    let task = Task::new(&point, "cubic", 1).expect("runs");
+    let runs = run_tasks(&[task], None, |_, _| true).expect("threads");
+    assert_eq!(runs[0][0].completion, 10.0);
+}
+
+#[test]
+fn a_point_names_its_file_and_what_its_traces_say() {
+    let matrix = Library::matrix(Version::Two).expect("a matrix");
+    let path = |id: &str| {
+        let found = matrix.points.iter().find(|point| point.id == id);
+        found.expect(id).path.display().to_string()
+    };
+    assert_eq!(path("a01"), "experiments/matrix/a01.toml");
+    assert_eq!(path("h01"), "experiments/matrix2/h01.toml");
+    assert!(matrix.points.iter().all(|point| point.traces().is_none()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = POINT.replace("\"10 Mbit/s\"", "{ trace = \"r.trace\" }");
+    std::fs::write(folder.path().join("mine.toml"), text).expect("written");
+    let mut traces = BTreeSet::new();
+    for trace in ["1\n", "1\n2\n"] {
+        std::fs::write(folder.path().join("r.trace"), trace).expect("written");
+        let library = Library::folder(folder.path()).expect("a point");
+        traces.insert(library.points[0].traces().expect("a trace"));
+    }
+    assert_eq!(traces.len(), 2, "another content has another hash");
+}

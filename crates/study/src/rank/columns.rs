@@ -5,7 +5,11 @@ use whimbrel_report::frame::Kind;
 /// The columns of a run: name, type and meaning. The names are those of the JSON.
 pub const RUN: [(&str, Kind, &str); 21] = [
     ("point", Kind::Text, "the point"),
-    ("content", Kind::Text, "a hash of the point's file"),
+    (
+        "content",
+        Kind::Text,
+        "a hash of the point's file and traces",
+    ),
     (
         "algorithm",
         Kind::Text,
@@ -76,8 +80,8 @@ pub const RUN: [(&str, Kind, &str); 21] = [
     (
         "settled",
         Kind::Float,
-        "seconds from the last start until the shares stayed fair, or the rest of the run; null: \
-         not sampled",
+        "seconds from the last start until the shares were fair in three windows in a row, or the \
+         rest of the run; null: not sampled",
     ),
     (
         "completion",

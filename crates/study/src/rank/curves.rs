@@ -89,7 +89,7 @@ fn section(point: &MatrixPoint, figure: Option<Figure>) -> Section {
         figures: figure.into_iter().collect(),
         sources: vec![Source {
             title: point.id.clone(),
-            path: format!("experiments/matrix/{}.toml", point.id),
+            path: point.path.display().to_string(),
             text: point.text.clone(),
         }],
     }

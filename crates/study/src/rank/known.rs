@@ -23,7 +23,8 @@ struct Saved {
 #[derive(Serialize, Deserialize)]
 pub struct Run {
     point: String,
-    /// A hash of the point's file: a changed point is another point.
+    /// A hash of the point's file and of the traces that it names: a changed point is another
+    /// point.
     content: String,
     algorithm: String,
     #[serde(flatten)]
@@ -109,6 +110,12 @@ pub fn read(
 
 fn content(library: &Library, id: &str) -> Option<String> {
     let point = library.points.iter().find(|point| point.id == id)?;
-    let hash = blake3::hash(point.text.as_bytes()).to_hex();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(point.text.as_bytes());
+    // The text has only the names of traces.
+    if let Some(traces) = point.traces() {
+        hasher.update(&traces.to_le_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
     Some(hash[..16].to_owned())
 }

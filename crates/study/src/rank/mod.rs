@@ -223,10 +223,13 @@ fn complete(
 }
 
 fn key(cache: &Cache, point: &MatrixPoint, controller: &str, seeds: u32) -> Key {
+    // The text has only the names of traces.
+    let traces = point.traces().map(u64::to_le_bytes);
     let parts = [
         point.text.as_bytes(),
         controller.as_bytes(),
         &seeds.to_le_bytes(),
+        traces.as_ref().map_or(&[][..], |traces| traces),
     ];
     cache.key_of(&format!("{}-{controller}", point.id), &parts)
 }
@@ -240,9 +243,13 @@ pub fn measured(cell: &Cell, aim: &Aim) -> String {
     } else {
         m.delay
     };
+    let part = match (cell.stopped, cell.scores.len()) {
+        (stopped, all) if stopped < all => format!("{stopped} of {all} "),
+        _ => String::new(),
+    };
     let stopped = m
         .stopped
-        .map_or(String::new(), |t| format!(", stopped after {t:.1} s"));
+        .map_or(String::new(), |t| format!(", {part}stopped after {t:.1} s"));
     let measures = match aim {
         Aim::Fill { overflow, .. } => {
             let lost =

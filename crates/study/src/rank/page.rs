@@ -214,7 +214,7 @@ fn of_class(class: Class, points: &[&MatrixPoint], league: &League) -> Section {
             .iter()
             .map(|point| Source {
                 title: point.id.clone(),
-                path: format!("experiments/matrix/{}.toml", point.id),
+                path: point.path.display().to_string(),
                 text: point.text.clone(),
             })
             .collect(),

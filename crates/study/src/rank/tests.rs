@@ -146,3 +146,79 @@ fn whether_an_algorithm_is_fair_is_said_in_sentences() {
     // Nothing is shared at the other points.
     assert!(!sentences("A").contains("own kind"));
 }
+
+#[test]
+fn a_trace_with_another_content_is_another_path() {
+    let folder = points();
+    let at = |name: &str| folder.path().join(name);
+    fs::remove_file(at("x2.toml")).expect("removed");
+    let text = fs::read_to_string(at("x1.toml")).expect("a point");
+    let text = text.replace("\"5 Mbit/s\"", "{ trace = \"r.trace\" }");
+    fs::write(at("x1.toml"), text).expect("written");
+    // A packet each millisecond or each fourth one: 12 and 3 Mbit/s.
+    fs::write(at("r.trace"), "1\n").expect("written");
+    let saved = at("saved.json");
+    let fast = ranked(&request(folder.path()), &at("kept"));
+    save(&fast, &saved.display().to_string());
+    fs::write(at("r.trace"), "4\n").expect("written");
+    let rate = |ranking: &Ranking| ranking.league.cells[0].mean.rate;
+    let slow = ranked(&request(folder.path()), &at("kept"));
+    assert!(
+        rate(&slow) < 3e6 && rate(&fast) > 3e6,
+        "not what was stored"
+    );
+    let notes = Notes::default();
+    let known = Request {
+        known: Some(saved),
+        ..request(folder.path())
+    };
+    assert!(rank(&known, None, &notes).is_err(), "no run is known there");
+    let notes = notes.0.into_inner().expect("no panic");
+    assert!(notes[0].contains("have changed"), "{notes:?}");
+}
+
+#[test]
+fn known_results_of_another_number_of_seeds_are_not_said_to_have_the_wanted_one() {
+    let folder = points();
+    let saved = folder.path().join("saved.json");
+    let ranking = ranked(&request(folder.path()), &folder.path().join("kept"));
+    let heading = |ranking: &Ranking, seeds| {
+        let table = text::table(ranking, seeds);
+        table.lines().next().unwrap_or_default().to_owned()
+    };
+    let first = heading(&ranking, 2);
+    assert!(first.contains(" 2 seeds,"), "{first}");
+    save(&ranking, &saved.display().to_string());
+    let more = Request {
+        controllers: vec!["newreno".parse().expect("an algorithm")],
+        seeds: 1,
+        known: Some(saved),
+        ..request(folder.path())
+    };
+    let ranking = ranked(&more, &folder.path().join("kept"));
+    let first = heading(&ranking, 1);
+    assert!(first.contains(" 1 to 2 seeds,"), "{first}");
+    // The algorithms with two have an interval.
+    assert_eq!(text::table(&ranking, 1).matches('±').count(), 6);
+}
+
+#[test]
+fn a_cell_says_how_many_of_its_runs_were_stopped() {
+    let folder = points();
+    let mut ranking = ranked(&request(folder.path()), &folder.path().join("kept"));
+    let aim = ranking.library.points[0].aim;
+    let cell = &mut ranking.league.cells[0];
+    assert!(!measured(cell, &aim).contains("stopped"));
+    (cell.stopped, cell.mean.stopped) = (1, Some(1.25));
+    let text = measured(cell, &aim);
+    assert!(text.ends_with(", 1 of 2 stopped after 1.2 s"), "{text}");
+    cell.stopped = 2;
+    let text = measured(cell, &aim);
+    assert!(text.ends_with(" RTT, stopped after 1.2 s"), "{text}");
+    // A page names the files that were read.
+    let page = ranking.page(Vec::new(), Vec::new());
+    let sources = page.sections.iter().flat_map(|section| &section.sources);
+    let paths: Vec<&str> = sources.map(|source| source.path.as_str()).collect();
+    let path = folder.path().join("x1.toml").display().to_string();
+    assert!(paths.contains(&path.as_str()), "{paths:?}");
+}

@@ -12,7 +12,8 @@ fn classes(library: &Library) -> Vec<Class> {
     Class::ALL.into_iter().filter(has).collect()
 }
 
-/// The league table of as many seeds: a line for each algorithm, best first, and below it the intervals.
+/// The league table: a line for each algorithm, best first, and below it the intervals. What an
+/// earlier ranking has measured may be of another number of runs than `seeds`.
 pub fn table(
     Ranking {
         library, league, ..
@@ -24,10 +25,15 @@ pub fn table(
     heads.extend(classes.iter().map(Class::to_string));
     let right: Vec<bool> = (0..heads.len()).map(|column| column > 0).collect();
     let mut lines = Vec::new();
-    let several = seeds > 1;
+    let counts = || league.cells.iter().map(|cell| cell.scores.len());
+    let wanted = seeds as usize;
+    let (least, most) = (
+        counts().min().unwrap_or(wanted),
+        counts().max().unwrap_or(wanted),
+    );
     for standing in &league.table {
         lines.push(line(&standing.controller, standing, &classes, score));
-        if several {
+        if standing.all.half_width.is_some() {
             lines.push(line("", standing, &classes, margin));
         }
     }
@@ -39,9 +45,13 @@ pub fn table(
         .iter()
         .map(|class| format!("{class} {} ({})", class.subject(), count(class)))
         .collect();
-    let runs = if several { "seeds" } else { "seed" };
+    let runs = match (least, most) {
+        (1, 1) => "1 seed".to_owned(),
+        (least, most) if least == most => format!("{most} seeds"),
+        (least, most) => format!("{least} to {most} seeds"),
+    };
     let mut text = format!(
-        "Scores from 0 to 1 (1: goal met), {} points, {seeds} {runs}, matrix version {}\n",
+        "Scores from 0 to 1 (1: goal met), {} points, {runs}, matrix version {}\n",
         library.points.len(),
         library.version
     );
