@@ -7,7 +7,7 @@ use super::shown::{beside, shown};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use crate::thin::{Point, shorten};
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Distribution, Distributions, FlowOutcome};
+use whimbrel_sim::{Distribution, Distributions, FlowOutcome, FlowSpec, Traffic};
 
 /// Minimum number of flows of a distribution.
 const LEAST: usize = 5;
@@ -86,8 +86,12 @@ pub fn of_flows(runs: &[&Run<'_>]) -> Vec<Figure> {
     let Some(setting) = middle(&all) else {
         return Vec::new();
     };
-    let goodput = |f: &FlowOutcome| Some(f.goodput.as_bits_per_sec() as f64 * 1e-6);
-    let completion = |f: &FlowOutcome| f.completion.map(|span| span.as_secs_f64());
+    let goodput =
+        |f: &FlowOutcome, _: &FlowSpec| Some(Some(f.goodput.as_bits_per_sec() as f64 * 1e-6));
+    let completion = |f: &FlowOutcome, spec: &FlowSpec| match f.completion {
+        Some(span) => Some(Some(span.as_secs_f64())),
+        None => has_end(spec).then_some(None),
+    };
     let figures = [
         flows(
             setting,
@@ -112,47 +116,84 @@ fn flows(
     id: &str,
     title: &str,
     (axis, unit): (&str, &str),
-    of: &dyn Fn(&FlowOutcome) -> Option<f64>,
+    of: &dyn Fn(&FlowOutcome, &FlowSpec) -> Option<Option<f64>>,
 ) -> Option<Figure> {
-    let mut all: Vec<(String, String, Vec<f64>)> = Vec::new();
+    let mut all: Vec<Group> = Vec::new();
     for run in &setting.runs {
-        for flow in &run.outcome.flows {
-            let (Some(protocol), Some(value)) = (&flow.controller, of(flow)) else {
+        let network = run.point.network(run.seed);
+        for (flow, spec) in run.outcome.flows.iter().zip(&network.flows) {
+            let (Some(protocol), Some(value)) = (&flow.controller, of(flow, spec)) else {
                 continue;
             };
             let label = beside(run, protocol);
-            match all.iter_mut().find(|(known, ..)| *known == label) {
-                Some((.., values)) => values.push(value),
-                None => all.push((label, protocol.clone(), vec![value])),
-            }
+            let known = all.iter().position(|group| group.label == label);
+            let known = known.unwrap_or_else(|| {
+                all.push(Group {
+                    label,
+                    protocol: protocol.clone(),
+                    flows: 0,
+                    values: Vec::new(),
+                });
+                all.len() - 1
+            });
+            all[known].flows += 1;
+            all[known].values.extend(value);
         }
     }
-    all.retain(|(.., values)| values.len() >= LEAST);
-    let line = |(label, protocol, values): &mut (String, String, Vec<f64>)| {
-        values.sort_by(f64::total_cmp);
-        series(Some(protocol), label, Form::Steps, steps(values))
+    all.retain(|group| group.flows >= LEAST);
+    let missing = all.iter().filter(|group| group.values.len() < group.flows);
+    let missing = missing.map(|group| {
+        let (some, all) = (group.values.len(), group.flows);
+        format!("{some} of {all} of {}", group.label)
+    });
+    let missing: Vec<String> = missing.collect();
+    all.retain(|group| !group.values.is_empty());
+    let line = |group: &mut Group| {
+        group.values.sort_by(f64::total_cmp);
+        let steps = steps(&group.values, group.flows);
+        series(Some(&group.protocol), &group.label, Form::Steps, steps)
     };
     let lines: Vec<Series> = all.iter_mut().map(line).collect();
     (!lines.is_empty()).then(|| {
-        let caption =
-            "The fraction of the flows with at most this value, over all flows and seeds.";
+        let mut caption =
+            "The fraction of the flows with at most this value, over all flows and seeds."
+                .to_owned();
+        if !missing.is_empty() {
+            caption += &format!(" Not all completed: {}.", missing.join(", "));
+        }
         let x = axis_of(axis, unit, &lines);
-        cdf(
-            id,
-            setting.titled(title),
-            caption.to_owned(),
-            x,
-            "flows",
-            lines,
-        )
+        cdf(id, setting.titled(title), caption, x, "flows", lines)
     })
 }
 
-/// The cumulative distribution of values in order, with a step at each value or at some of them.
-fn steps(values: &[f64]) -> Vec<Point> {
-    let n = values.len();
-    let each = n.div_ceil(STEPS);
-    let last = |i: usize| (i + 1).is_multiple_of(each) || i + 1 == n;
+/// The flows of a line.
+struct Group {
+    label: String,
+    protocol: String,
+    /// How many there are.
+    flows: usize,
+    /// The values of those that have one.
+    values: Vec<f64>,
+}
+
+/// Whether a flow has so much data that it completes in a run that is long enough.
+fn has_end(flow: &FlowSpec) -> bool {
+    match &flow.traffic {
+        Traffic::Tcp(tcp) => match &tcp.streams.messages {
+            Some(messages) => messages.count.is_some(),
+            None => tcp.size.is_some(),
+        },
+        Traffic::Aatp(aatp) => aatp.size.is_some(),
+        Traffic::Udp(_) => false,
+    }
+}
+
+/// The cumulative distribution of values in order, with a step at each value or at some of them. Of
+/// the `n` items some may have no value: the last step is below 100 % then.
+fn steps(values: &[f64], n: usize) -> Vec<Point> {
+    let count = values.len();
+    let each = count.div_ceil(STEPS);
+    let last = |i: usize| (i + 1).is_multiple_of(each) || i + 1 == count;
     let step =
         |(i, value): (usize, &f64)| last(i).then(|| [*value, 100.0 * (i + 1) as f64 / n as f64]);
     let begin = values.first().map(|least| [*least, 0.0]);
@@ -209,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_distribution_steps_at_each_value() {
-        let found = steps(&[1.0, 2.0, 2.0, 7.0]);
+        let found = steps(&[1.0, 2.0, 2.0, 7.0], 4);
         let expected = [
             [1.0, 0.0],
             [1.0, 25.0],
@@ -219,7 +260,7 @@ mod tests {
         ];
         assert_eq!(found, expected);
         let many: Vec<f64> = (0..10_000).map(f64::from).collect();
-        let found = steps(&many);
+        let found = steps(&many, many.len());
         assert!(found.len() <= STEPS + 2);
         assert_eq!(found.last(), Some(&[9999.0, 100.0]));
     }

@@ -375,6 +375,46 @@ sample = "20 ms"
 }
 
 #[test]
+fn flows_that_do_not_complete_are_flows_too() {
+    // 4 Mbit/s carry 5 MB in 10 s: the small files arrive, the large one does not.
+    let all = drawn(
+        r#"
+[link.L]
+rate = "4 Mbit/s"
+delay = "10 ms"
+[[flow]]
+controller = "newreno"
+count = 4
+size = "50 kB"
+route = ["L"]
+[[flow]]
+controller = "newreno"
+size = "50 MB"
+route = ["L"]
+[[flow]]
+controller = "newreno"
+messages = { size = "100 kB", every = "10 ms", count = 1000 }
+route = ["L"]
+[[flow]]
+controller = "newreno"
+route = ["L"]
+[run]
+duration = "10 s"
+"#,
+    );
+    let figure = find(&all, "completion-cdf");
+    let points = &panels(figure)[0].series[0].points;
+    // The endless flow is none of them.
+    assert!(
+        (points[points.len() - 1][1] - 400.0 / 6.0).abs() < 1e-2,
+        "{points:?}"
+    );
+    let says = " Not all completed: 4 of 6 of newreno.";
+    assert!(figure.caption.ends_with(says), "{}", figure.caption);
+    assert!(!find(&all, "goodput-cdf").caption.contains("completed"));
+}
+
+#[test]
 fn decisions_are_summed_over_all_runs() {
     let all = drawn(SWEEP);
     let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
