@@ -417,7 +417,7 @@ fn reason(rows: &[AssessedRow], decided: &[&AssessedRow], right: usize, expected
         let worst = decided
             .iter()
             .filter_map(|row| Some((row.paper?, row.measured?, row)))
-            .max_by(|a, b| (a.1 / a.0 - 1.0).abs().total_cmp(&(b.1 / b.0 - 1.0).abs()));
+            .max_by(|a, b| relative(a.0, a.1).total_cmp(&relative(b.0, b.1)));
         if let Some((.., row)) = worst {
             text += &format!("; furthest from the paper: {}", numbers(row));
         }
@@ -444,6 +444,16 @@ fn reason(rows: &[AssessedRow], decided: &[&AssessedRow], right: usize, expected
     match rows.iter().filter(unmeasured).count() {
         0 => text,
         n => format!("{text}; without a value: {n}"),
+    }
+}
+
+/// How far a measured value is from the paper's number, as a fraction of it.
+fn relative(paper: f64, measured: f64) -> f64 {
+    // Of zero there is no fraction: zero itself is as near as can be, anything else far.
+    if measured == paper {
+        0.0
+    } else {
+        ((measured - paper) / paper).abs()
     }
 }
 
@@ -526,6 +536,29 @@ mod tests {
             ..row("s", 1.0, 1.0)
         };
         assert_eq!(unmeasured.difference(), None);
+    }
+
+    #[test]
+    fn a_zero_that_was_measured_as_one_is_not_furthest_from_the_paper() {
+        let right = |label: &str, paper, measured| AssessedRow {
+            label: label.to_owned(),
+            right: Some(true),
+            ..row("ms", paper, measured)
+        };
+        let rows = [
+            right("a", 0.0, 0.0),
+            right("b", 4.0, 4.2),
+            right("c", 4.0, 4.1),
+        ];
+        let all: Vec<&AssessedRow> = rows.iter().collect();
+        let text = reason(&rows, &all, 3, 3);
+        assert!(
+            text.contains("furthest from the paper: b: measured 4.2 ms"),
+            "{text}"
+        );
+        let off = [right("a", 0.0, 0.1), right("b", 4.0, 4.2)];
+        let all: Vec<&AssessedRow> = off.iter().collect();
+        assert!(reason(&off, &all, 2, 2).contains("paper: a:"));
     }
 
     #[test]
