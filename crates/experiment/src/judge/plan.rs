@@ -141,6 +141,7 @@ impl Plan {
         for spec in controllers {
             let with = Scenario::from_document(judged.with(document, spec), settings)?;
             for point in with.points() {
+                judged.check(spec, point)?;
                 plan.add(spec, point);
             }
         }
@@ -258,6 +259,26 @@ impl Flows {
                 .map(|i| format!("flow.{i}.controller"))
                 .collect(),
             others,
+        })
+    }
+
+    /// Checks that no other flow has the judged controller: flows are told apart by it, so the
+    /// decisions and the goodput of that flow would count as those of the judged ones, and it would
+    /// be told the true causes, too.
+    fn check(&self, spec: &Spec, point: &Point) -> Result<(), PlanError> {
+        let text = spec.to_string();
+        let flows = point.flows().into_iter().enumerate();
+        let mut same = flows.filter(|(i, flow)| {
+            let key = format!("flow.{i}.controller");
+            flow.controller.as_ref() == Some(&text) && !self.keys.contains(&key)
+        });
+        same.next().map_or(Ok(()), |(i, flow)| {
+            let name = flow.name.map_or(i.to_string(), str::to_owned);
+            Err(PlanError::Flow(format!(
+                "the flow `{name}`, which is not judged, has `{text}`, too, so their decisions would \
+                 be counted together; give it another controller, or leave `{text}` out of the \
+                 controllers"
+            )))
         })
     }
 

@@ -348,6 +348,17 @@ fn settings_override_the_file_but_not_the_named_controllers() {
 }
 
 #[test]
+fn a_flow_beside_one_with_the_same_controller_is_not_judged_with_it() {
+    let both = TWO.replace("\"newreno\"", "\"cerl\"");
+    assert_ne!(both, TWO);
+    let error = plan(&both, &["cubic+cerl", "cerl"], Some("mine")).expect_err("the same");
+    let expected = "the flow `theirs`, which is not judged, has `cerl`, too";
+    assert!(error.contains(expected), "{error}");
+    // Written otherwise it can be told apart, and other controllers can be judged beside it.
+    plan(&both, &["cubic+cerl", "cerl?A=0.55"], Some("mine")).expect("a plan");
+}
+
+#[test]
 fn impossible_choices_are_errors() {
     for (controllers, flow, more, expected) in [
         (
