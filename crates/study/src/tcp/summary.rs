@@ -5,7 +5,7 @@ use whimbrel_cc::Spec;
 use whimbrel_linux::{AgentReport, Connection, End, Ended, ReceiverClock};
 use whimbrel_report::page::{self, Column};
 use whimbrel_report::{cell, text_table};
-use whimbrel_units::Duration;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// At most this many connections have a row of their own.
 const ROWS: usize = 20;
@@ -43,7 +43,8 @@ const HEADS: [(&str, bool); 8] = [
 /// The sums of some connections.
 #[derive(Default)]
 struct Sums {
-    goodput: u64,
+    /// From the beginning of the first connection that sent something to the last acknowledgment.
+    span: Option<(Time, Time)>,
     acked: u64,
     received: u64,
     segments: u64,
@@ -56,7 +57,11 @@ struct Sums {
 impl Sums {
     fn add(&mut self, c: &Connection) {
         let last = &c.last;
-        self.goodput += c.goodput.as_bits_per_sec();
+        if c.last.state.delivered > Bytes::ZERO {
+            let (from, to) = (c.began, c.began + c.active);
+            let (first, last) = self.span.unwrap_or((from, to));
+            self.span = Some((first.min(from), last.max(to)));
+        }
         self.acked += last.state.delivered.get();
         self.received += last.received.get();
         self.segments += last.segments;
@@ -75,13 +80,21 @@ impl Sums {
         sums
     }
 
+    /// Data acknowledged over the time that it took, bit/s. Connections may have followed each
+    /// other, so it is not the sum of their goodputs.
+    fn goodput(&self) -> u64 {
+        let span = self.span.map(|(from, to)| to.since(from));
+        let over = |span| Rate::over(Bytes::new(self.acked), span).as_bits_per_sec();
+        span.map_or(0, over)
+    }
+
     /// The cells of a row. The RTT is that of a single connection.
     fn cells(&self, name: String, single: bool) -> Vec<String> {
         let part = self.lost as f64 / self.segments.max(1) as f64;
         let rtt = (single && !self.srtt.is_zero()).then(|| number(self.srtt.as_millis_f64()));
         vec![
             name,
-            number(self.goodput as f64 / 1e6),
+            number(self.goodput() as f64 / 1e6),
             number(self.acked as f64 / 1e6),
             number(self.received as f64 / 1e6),
             cell(rtt),
@@ -338,7 +351,6 @@ pub fn count(n: u64, what: &str) -> String {
 mod tests {
     use super::*;
     use whimbrel_linux::testing::connection;
-    use whimbrel_units::Rate;
 
     fn report(connections: Vec<Connection>) -> AgentReport {
         AgentReport {
@@ -367,8 +379,7 @@ mod tests {
     fn the_table_has_most_bytes_first_and_fits_80_columns() {
         let mut small = connection("192.0.2.1:443", 1_000_000);
         let mut large = connection("198.51.100.255:65535", 123_456_789_000);
-        large.goodput = Rate::from_bits_per_sec(9_876_543_210);
-        large.last.received = whimbrel_units::Bytes::new(99_999_000_000);
+        large.last.received = Bytes::new(99_999_000_000);
         large.end = End::Fallback;
         small.last.episodes.verdicts = None;
         let text = shown("cerl", &report(vec![small, large]));
@@ -406,6 +417,29 @@ mod tests {
             text.contains(" 15.0 ") && text.contains(" 325.0 "),
             "{text}"
         );
+    }
+
+    #[test]
+    fn connections_that_follow_each_other_do_not_add_up_their_goodputs() {
+        // 125 MB in 10 s each are 100 Mbit/s, one after the other.
+        let all = (0..4).map(|n| {
+            let mut one = connection("192.0.2.1:443", 125_000_000);
+            one.began += Duration::from_secs(10 * n);
+            one
+        });
+        let mut all: Vec<Connection> = all.collect();
+        let rate = |all: &[Connection]| Sums::of(all).goodput();
+        assert_eq!(rate(&all), 100_000_000);
+        // At the same time they do.
+        all.iter_mut().for_each(|one| one.began = Time::ZERO);
+        assert_eq!(rate(&all), 400_000_000);
+        // One that sent nothing takes no time.
+        all.truncate(1);
+        let mut silent = connection("192.0.2.1:443", 0);
+        silent.began += Duration::from_secs(90);
+        all.push(silent);
+        assert_eq!(rate(&all), 100_000_000);
+        assert_eq!(Sums::default().goodput(), 0);
     }
 
     #[test]
