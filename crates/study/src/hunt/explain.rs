@@ -38,7 +38,7 @@ pub fn sentences(target: &Target, find: &Find) -> [String; 2] {
                 with_interval(&find.measured)
             ),
             format!(
-                "{}; most of the difference is {}.",
+                "{}; {}.",
                 numbers(&find.point, subject, best),
                 cause(&find.point, subject, best, runs)
             ),
@@ -110,8 +110,9 @@ fn numbers(point: &MatrixPoint, subject: &Cell, best: &Cell) -> String {
 /// Takes some measures of another run.
 type Exchange = fn(&mut Measures, &Measures);
 
-/// What would raise the score most if it were as the best's.
-fn cause(point: &MatrixPoint, subject: &Cell, best: &Cell, runs: &Runs) -> &'static str {
+/// What would raise the score most if it were as the best's, and whether that alone would make most
+/// of the difference.
+fn cause(point: &MatrixPoint, subject: &Cell, best: &Cell, runs: &Runs) -> String {
     let groups: [(&str, Exchange); 4] = [
         ("goodput", |m, of| {
             m.rate = of.rate;
@@ -145,7 +146,16 @@ fn cause(point: &MatrixPoint, subject: &Cell, best: &Cell, runs: &Runs) -> &'sta
         .iter()
         .map(|(name, exchange)| (*name, gain(*exchange)));
     let most = gains.reduce(|a, b| if b.1 > a.1 { b } else { a });
-    most.map_or("goodput", |(name, _)| name)
+    let (own, other) = (gain(|_, _| {}), best.interval().mean);
+    match most.map(|(name, score)| (name, score - own)) {
+        Some((name, more)) if more > (other - own) / 2.0 => {
+            format!("most of the difference is {name}")
+        }
+        Some((name, more)) if more > 0.0 => {
+            format!("the largest part of the difference is {name}, but not most of it")
+        }
+        _ => "no measure alone makes the difference".to_owned(),
+    }
 }
 
 /// One line for each family: its name, paths tried, the ratio in the search, and with fresh seeds.

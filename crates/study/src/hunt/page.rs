@@ -2,6 +2,7 @@
 //! round-trip times and queues over time.
 
 use super::goal::Detail;
+use super::text::nothing;
 use super::{Find, Hunt, Target, lines, sentences};
 use crate::runs::{first_seeds, run_all, sampled};
 use crate::{Error, Observer};
@@ -60,7 +61,7 @@ impl Hunt {
         sections.extend(finds.map(|(find, figure)| self.section(find, figure)));
         let summary = match self.finds.first() {
             Some(find) => sentences(&self.target, find).join(" "),
-            None => format!("No path was found on which {name} is weak."),
+            None => nothing(self).unwrap_or_default(),
         };
         Page {
             title: format!("Where {name} does worst"),

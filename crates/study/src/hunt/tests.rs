@@ -105,3 +105,24 @@ fn wrong_requests_name_the_argument() {
     let error = error.expect_err("unknown").to_string();
     assert!(error.contains("families: unknown family `celular`, did you mean `cellular`?"));
 }
+
+#[test]
+fn nothing_is_said_of_paths_that_were_not_run_with_fresh_seeds() {
+    // On a path without anything CUBIC is as good as itself with another name.
+    let request = request("cubic", &["cubic?C=0.4"], &["bottleneck"], 4);
+    let mut found = hunt(&request, &Unobserved).expect("a hunt");
+    assert!(found.finds.is_empty(), "{:?}", found.families);
+    let says = |found: &Hunt| text::text(found, None).replace('\n', " ");
+    let first = says(&found);
+    let right = "On the worst path of each family, with fresh seeds, cubic has 0.9 of the score of";
+    assert!(first.contains(right), "{first}");
+    // Somebody wanted no finds: then there may be weaknesses.
+    let Detail::Scores { .. } = &found.families[0].confirmed.detail else {
+        panic!("scores")
+    };
+    found.families[0].confirmed.ratios = vec![0.5, 0.5];
+    assert!(!says(&found).contains("On the worst path"));
+    found.families[0].confirmed.ratios = vec![1.0, 1.0];
+    found.target = Target::classifier("cerl").expect("a classifier");
+    assert!(says(&found).contains("balanced accuracy of cerl is 0.9 or more"));
+}

@@ -1,6 +1,6 @@
 //! What a hunt found, and the families of paths, as text.
 
-use super::{FAMILIES, Hunt, WEAK, lines, sentences};
+use super::{FAMILIES, Hunt, Target, WEAK, lines, sentences};
 use std::fmt::Write as _;
 use std::path::Path;
 use whimbrel_report::{fill, text_table};
@@ -34,12 +34,8 @@ pub fn text(found: &Hunt, saved: Option<&Path>) -> String {
         ""
     };
     let _ = writeln!(text, "\n{} paths were tried{limit}.", found.evaluations);
-    if found.finds.is_empty() {
-        let name = found.target.name();
-        let _ = writeln!(
-            text,
-            "On none of them {name} has less than {WEAK} of the best."
-        );
+    if let Some(sentence) = nothing(found) {
+        let _ = writeln!(text, "{}", fill(&sentence, " "));
     }
     for find in &found.finds {
         let _ = writeln!(text);
@@ -54,4 +50,19 @@ pub fn text(found: &Hunt, saved: Option<&Path>) -> String {
         let _ = writeln!(text, "\nSaved: {}", path.display());
     }
     text
+}
+
+/// That no family has a weakness. Only the worst path of each has been run with fresh seeds: of the
+/// others nothing is known but what the search saw.
+pub fn nothing(found: &Hunt) -> Option<String> {
+    let weak = |ratio: f64| ratio < WEAK;
+    let none = !found.families.iter().any(|one| weak(one.confirmed.ratio()));
+    let name = found.target.name();
+    let what = match found.target {
+        Target::Algorithm { .. } => format!("{name} has {WEAK} of the score of the best or more"),
+        Target::Classifier { .. } => format!(
+            "the balanced accuracy of {name} is {WEAK} or more, or there are too few decisions"
+        ),
+    };
+    none.then(|| format!("On the worst path of each family, with fresh seeds, {what}."))
 }
