@@ -14,6 +14,10 @@ use super::{Mode, Whimbrel};
 /// Drains in a row whose queue others keep, from which on it competes.
 const FAILED_DRAINS: u32 = 2;
 
+/// Periods from one trial to the next that has no clock, at most. Trials cost beside others, and
+/// flows of this algorithm that try more rarely do not meet.
+const RAREST: f64 = 2.0;
+
 /// The part of a queue that is left after a drain if others keep it.
 const STAYS: f64 = 0.5;
 
@@ -60,9 +64,12 @@ impl Whimbrel {
             {
                 self.begin_drain(now);
             }
-            Mode::Compete(compete) if compete.between_trials(now, rtt).is_some() => {
+            Mode::Compete(compete) => {
+                let Some(between) = compete.between_trials(now, rtt) else {
+                    return;
+                };
                 let (period, least) = match self.tried {
-                    true => (period, least),
+                    true => (period, least.max(between.min(RAREST * period))),
                     false => (FIRST_TRIAL, FIRST_TRIAL),
                 };
                 if self.rhythm.is_due(now, period, least) {
