@@ -24,6 +24,11 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .content_lines(ContentLineStyle::none());
 
+/// The factor of fractions that are shown in percent.
+const PERCENT: f64 = 100.0;
+/// More decimals than this are not shown to tell a small value from zero.
+const MOST_DECIMALS: usize = 5;
+
 /// The head of the only column of counts.
 const CHANGES: &str = "path\nchanges";
 
@@ -437,11 +442,15 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
     if counted && maximum == 0.0 {
         return None;
     }
+    let enough = |stat: &Stat| match quantity.factor == PERCENT {
+        true => enough(stat.mean * quantity.factor, decimals),
+        false => decimals,
+    };
     let cells = |spread: bool| {
         let show = |stat: &Option<Stat>| match stat {
             Some(stat) if counted && is_the_same_count(stat) => format!("{:.0}", stat.mean),
-            Some(stat) if spread => stat.show(quantity.factor, decimals),
-            Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
+            Some(stat) if spread => stat.show(quantity.factor, enough(stat)),
+            Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, enough(stat)),
             None => "-".to_owned(),
         };
         stats.iter().map(show).collect()
@@ -453,6 +462,21 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
         short: Some(cells(false)),
         least: quantity.least,
     })
+}
+
+/// Number of decimals with which a percentage in a column of this many does not look like zero unless it
+/// is zero: what was lost rarely was lost.
+fn enough(value: f64, decimals: usize) -> usize {
+    // Far smaller values are noise of the arithmetic.
+    let places = decimals..=decimals.max(MOST_DECIMALS);
+    let looks_like_zero = |places: &usize| value.abs() < 0.5 * 10_f64.powi(-(*places as i32));
+    match value.abs() < 0.5 * 10_f64.powi(-(MOST_DECIMALS as i32)) {
+        true => decimals,
+        false => places
+            .into_iter()
+            .find(|p| !looks_like_zero(p))
+            .unwrap_or(decimals),
+    }
 }
 
 /// Whether every run counted the same: a deviation of zero says nothing.
@@ -525,6 +549,29 @@ mod tests {
         let some = [zero, (2.0, Some(0.0)), (2.5, Some(0.71)), (3.0, None)];
         let shown = ["0", "2", "2.50 ± 0.71", "3"].map(str::to_owned);
         assert_eq!(counts(&mut rows, some), Some(shown.to_vec()));
+    }
+
+    #[test]
+    fn what_was_lost_rarely_is_not_shown_as_nothing() {
+        let mut rows = sample();
+        let losses = [(0.12, 0.01), (0.0002, 0.0001), (0.0, 0.0), (0.000_003, 0.0)];
+        for (row, (mean, sd)) in rows.iter_mut().zip(losses) {
+            row.loss = Stat { mean, sd: Some(sd) };
+        }
+        let all = columns(&rows);
+        let lost = all.iter().find(|column| column.head == "lost\n%");
+        let lost = lost.expect("a column");
+        assert_eq!(lost.cells[0], "12.0 ± 1.0");
+        assert_eq!(lost.cells[1], "0.02 ± 0.01");
+        assert_eq!(lost.cells[2], "0.0 ± 0.0");
+        assert_eq!(lost.cells[3], "0.0003 ± 0.0000");
+        let short = lost.short.as_ref().expect("without deviations");
+        assert_eq!(short[1], "0.02");
+        // Noise of the arithmetic is none.
+        assert_eq!(
+            (enough(1e-9, 1), enough(-0.3, 0), enough(0.04, 1)),
+            (1, 1, 2)
+        );
     }
 
     #[test]
