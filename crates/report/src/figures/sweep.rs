@@ -264,13 +264,17 @@ pub fn heat(x: &Swept, y: &Swept, keys: &[Swept], measured: &Measured) -> Option
         })
     };
     let mut maps: Vec<Heat> = measured.labels().into_iter().filter_map(map).collect();
+    let more = match maps.len().saturating_sub(MAPS) {
+        0 => String::new(),
+        more => format!(" {more} more are not shown."),
+    };
     maps.truncate(MAPS);
     let (what, x_name, y_name) = (&measured.what.label, &x.name, &y.name);
     (!maps.is_empty()).then(|| {
         shorten(Figure {
             id: format!("map-{}-{}-{}", slug(what), slug(x_name), slug(y_name)),
             title: format!("{} over {x_name} and {y_name}{}", capital(what), said(held)),
-            caption: format!("Means over the seeds.{}", why(held)),
+            caption: format!("Means over the seeds.{}{more}", why(held)),
             plot: Plot::Heat {
                 x: categories(x),
                 y: categories(y),
