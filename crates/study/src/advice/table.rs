@@ -11,11 +11,17 @@ const LEAST: [&str; 2] = ["queue\nloss %", "score\n"];
 
 /// A row for each of the best candidates, and for the usual one.
 pub fn table(measured: &[Candidate]) -> String {
+    // On a slow path no megabit would be left of any.
+    let slow = measured.iter().all(|one| one.goodput < 1e6);
     let timed = measured.iter().any(|one| one.takes.is_some());
     let mut heads = vec![
         "algorithm",
         "score\n",
-        "goodput\nMbit/s",
+        if slow {
+            "goodput\nkbit/s"
+        } else {
+            "goodput\nMbit/s"
+        },
         "queue\np95 ms",
         "queue\nloss %",
         "own\nshare",
@@ -32,7 +38,7 @@ pub fn table(measured: &[Candidate]) -> String {
         let mut line = vec![
             one.name.clone(),
             format!("{:.2}", one.score()),
-            format!("{:.1}", one.goodput * 1e-6),
+            format!("{:.1}", one.goodput * if slow { 1e-3 } else { 1e-6 }),
             format!("{:.1}", one.queue * 1e3),
             format!("{:.2}", one.lost * 100.0),
             format!("{:.2}", one.beside.share),
@@ -52,4 +58,32 @@ pub fn table(measured: &[Candidate]) -> String {
     let right: Vec<bool> = (0..heads.len()).map(|i| i > 0 && i < last).collect();
     let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
     plain_without(&LEAST, &heads, &right, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbours::Beside;
+
+    #[test]
+    fn on_a_slow_path_the_goodput_is_not_nothing() {
+        let one = |goodput| Candidate {
+            name: "cubic".to_owned(),
+            alone: 1.0,
+            error: 0.0,
+            goodput,
+            ideal: goodput,
+            queue: 0.0,
+            lost: 0.0,
+            beside: Beside {
+                kept: 1.0,
+                share: 1.0,
+            },
+            takes: None,
+        };
+        let slow = table(&[one(9_400.0), one(800.0)]);
+        assert!(slow.contains("kbit/s") && slow.contains(" 9.4 "), "{slow}");
+        let fast = table(&[one(9.4e6), one(800.0)]);
+        assert!(fast.contains("Mbit/s") && fast.contains(" 9.4 "), "{fast}");
+    }
 }
