@@ -84,9 +84,20 @@ pub fn read(
         match content(library, &run.point) {
             Some(content) if content == run.content => {
                 names.insert(run.algorithm.clone());
-                runs.entry((run.point, run.algorithm))
-                    .or_default()
-                    .push(run.measures);
+                let seed = run.measures.seed;
+                let Run {
+                    point, algorithm, ..
+                } = &run;
+                let place = (point.clone(), algorithm.clone());
+                let known: &mut Vec<Measures> = runs.entry(place).or_default();
+                // An interval over the seeds takes them for independent.
+                if known.iter().any(|other| other.seed == seed) {
+                    return Err(bad(format!(
+                        "it has two runs of `{algorithm}` at `{point}` with the seed {seed}"
+                    ))
+                    .into());
+                }
+                known.push(run.measures);
             }
             Some(_) => {
                 changed.insert(run.point);

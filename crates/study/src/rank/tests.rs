@@ -5,6 +5,7 @@ use crate::Unobserved;
 use crate::cache::RANKED;
 use crate::table_file;
 use crate::testing::{Notes, list, number};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -221,4 +222,27 @@ fn a_cell_says_how_many_of_its_runs_were_stopped() {
     let paths: Vec<&str> = sources.map(|source| source.path.as_str()).collect();
     let path = folder.path().join("x1.toml").display().to_string();
     assert!(paths.contains(&path.as_str()), "{paths:?}");
+}
+
+#[test]
+fn a_run_that_a_file_has_twice_is_not_two_runs() {
+    let folder = points();
+    let saved = folder.path().join("saved.json");
+    let ranking = ranked(&request(folder.path()), &folder.path().join("kept"));
+    save(&ranking, &saved.display().to_string());
+    let text = fs::read_to_string(&saved).expect("JSON");
+    let mut all: Value = serde_json::from_str(&text).expect("JSON");
+    let runs = all["runs"].as_array_mut().expect("a list");
+    let first = runs[0].clone();
+    runs.push(first);
+    fs::write(&saved, all.to_string()).expect("written");
+    let known = Request {
+        known: Some(saved),
+        ..request(folder.path())
+    };
+    let error = rank(&known, None, &Unobserved).expect_err("twice").text();
+    assert!(
+        error.contains("two runs of `bbr` at `x1` with the seed 1"),
+        "{error}"
+    );
 }
