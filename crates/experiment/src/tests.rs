@@ -408,3 +408,26 @@ fn every_compiled_in_experiment_can_be_read() {
         2 * 11 * 9
     );
 }
+
+#[test]
+fn a_row_over_several_points_is_their_mean() {
+    let rows = assessed(
+        "[[experiment.row]]\nlabel = \"all\"\nwhere = { \"flow.controller\" = \"cubic\" }\n\
+         measure = \"total goodput\"\nabove = 0\n\
+         [[experiment.row]]\nlabel = \"{link.L.loss}\"\nwhere = { \"flow.controller\" = \"cubic\" }\n\
+         each = \"link.L.loss\"\nmeasure = \"total goodput\"\n",
+    );
+    let measured: Vec<f64> = rows
+        .iter()
+        .map(|row| row.measured.expect("a value"))
+        .collect();
+    let [all, each @ ..] = measured.as_slice() else {
+        panic!("rows")
+    };
+    assert_eq!(each.len(), 3);
+    assert!(each[0] > each[2] + 0.05, "loss costs something: {each:?}");
+    assert!(
+        (all - each.iter().sum::<f64>() / 3.0).abs() < 1e-9,
+        "{measured:?}"
+    );
+}

@@ -108,6 +108,13 @@ mod tests {
     }
 
     #[test]
+    fn the_timeout_doubles_six_times() {
+        // f(1/2) = 1 + 6 x 1/2, f(1) = 1 + 1 + 2 + 4 + 8 + 16 + 32.
+        assert!((backed_off(0.5) - 4.0).abs() < 1e-12);
+        assert!((backed_off(1.0) - 64.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn the_full_equation_at_2_percent_with_delayed_acks() {
         // b = 2: E[W] = 2/3*(1 + sqrt(3*49 + 1)) = 8.7770; Q = 0.058808*1.103680/0.162488 =
         // 0.39944, over 0.98 0.40759; f = 1.020833. (49 + 8.7770 + 0.4076) / (0.1*9.7770 +

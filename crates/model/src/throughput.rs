@@ -195,6 +195,12 @@ mod tests {
     }
 
     #[test]
+    fn if_everything_is_lost_nothing_in_flight_arrives() {
+        let found = of(&pipe::path(5, 2), Formula::Reno, Receiver::Silent, 1.0);
+        assert_eq!((found.long_run, found.with_flight), (0.0, 0.0));
+    }
+
+    #[test]
     fn if_no_nack_can_be_sent_the_result_is_that_without_nacks() {
         let path = pipe::path(20, 5);
         let deaf = Receiver::Nacks {

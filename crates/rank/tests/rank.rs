@@ -7,6 +7,8 @@ use whimbrel_rank::{
     Aim, Class, League, Library, MatrixPoint, Measures, Runs, Task, Version, run_tasks,
 };
 use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::{FlowOutcome, LossCounts, Outcome, Summary};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// 50 Mbit/s, 100 ms.
 const POINT: &str = r#"
@@ -324,4 +326,76 @@ fn a_point_names_its_file_and_what_its_traces_say() {
         traces.insert(library.points[0].traces().expect("a trace"));
     }
     assert_eq!(traces.len(), 2, "another content has another hash");
+}
+
+/// What a run of 10 s over 10 Mbit/s showed of two flows under test and a neighbour, by hand.
+#[test]
+fn the_measures_of_a_run_are_those_of_its_flows() {
+    let text = POINT
+        .replace("\"fill\"", "\"share\"")
+        .replace("queue = 0.25\nlost = \"1 %\"\n", "")
+        .replace("name = \"t\"", "name = \"t\"\ncount = 2");
+    let text = format!("{text}[[flow]]\nname = \"o\"\ncontroller = \"cubic\"\nroute = [\"L\"]\n");
+    let point = point(&text);
+    let scenario = point.scenario("bbr", 1).expect("a scenario");
+    let of_scenario = &scenario.points()[0];
+    let network = of_scenario.network(1);
+    let flow = |mbits: u64, p95: u64| FlowOutcome {
+        controller: Some("bbr".to_owned()),
+        active: Duration::from_secs(10),
+        delivered: Bytes::new(mbits * 1_250_000),
+        goodput: Rate::from_bits_per_sec(mbits * 1_000_000),
+        packets_sent: 1000,
+        retransmits: 30,
+        lost: LossCounts {
+            queue_overflow: 10,
+            random: 90,
+            ..LossCounts::default()
+        },
+        one_way_delay: Summary {
+            count: 900,
+            min: Duration::from_millis(50),
+            p95: Duration::from_millis(p95),
+            ..Summary::default()
+        },
+        ..FlowOutcome::default()
+    };
+    let outcome = Outcome {
+        duration: Duration::from_secs(10),
+        flows: vec![flow(2, 60), flow(1, 90), flow(4, 150)],
+        links: Vec::new(),
+        destinations: Vec::new(),
+        events: 0,
+        delivered_packets: 2700,
+        one_way_delay: Summary::default(),
+    };
+    let found = Measures::of(&point, of_scenario, &network, &outcome, 7);
+    let near = |found: f64, expected: f64| {
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    };
+    let payload = 1448.0 / 1500.0;
+    near(found.rate, 3e6);
+    // Of 10 Mbit/s with headers; a fair share is a third of it.
+    near(found.efficiency, 0.3 / payload);
+    near(found.share, 1.5 / (10.0 * payload / 3.0));
+    near(found.utilization, 0.7 / payload);
+    near(found.others, 4e6);
+    // The worse of 10 and 40 ms, in round trips of 100 ms; the neighbour's is not theirs.
+    near(found.delay, 0.4);
+    // What the path lost at random was not dropped by queues.
+    near(found.overflow, 0.01);
+    near(found.others_overflow, 0.01);
+    near(found.retransmitted, 0.03);
+    near(found.jain, 9.0 / 10.0);
+    assert_eq!((found.seed, found.packets, found.stopped), (7, 2700, None));
+    // References are means over the seeds.
+    let runs = [1.0, 2.0, 6.0].map(|others| Measures {
+        others,
+        ..Measures::default()
+    });
+    let all = Runs::from([(("p".to_owned(), "cubic".to_owned()), runs.to_vec())]);
+    let references = References::of(&point, &all);
+    near(references.cubic.expect("runs").others, 3.0);
+    near(references.own_kind.expect("runs").others, 3.0);
+    assert_eq!(references.bbr, None);
 }

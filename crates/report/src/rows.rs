@@ -492,4 +492,54 @@ duration = "10 s"
         let (.., text, _) = table(&MESSAGES.replace("messages = \"5 kB every 20 ms\"\n", ""));
         assert!(!text.contains("msg") && !text.contains("blocked"), "{text}");
     }
+
+    #[test]
+    fn the_numbers_of_a_row_are_those_of_its_flows() {
+        let text = "[link.L]\nrate = \"10 Mbit/s\"\n[[flow]]\nname = \"mine\"\ncount = 2\n\
+                    route = [\"L\"]\nsize = \"1 MB\"\n[[flow]]\nname = \"theirs\"\nroute = [\"L\"]\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let flow = |name: &str, bytes, rtts, ms, completion: Option<u64>| FlowOutcome {
+            name: name.into(),
+            controller: Some("cubic".to_owned()),
+            delivered: whimbrel_units::Bytes::new(bytes),
+            rtt: Summary {
+                count: rtts,
+                mean: Duration::from_millis(ms),
+                ..Summary::default()
+            },
+            completion: completion.map(Duration::from_secs),
+            ..FlowOutcome::default()
+        };
+        let run = |second| Run {
+            point: &scenario.points()[0],
+            seed: 1,
+            wall: std::time::Duration::ZERO,
+            outcome: whimbrel_sim::Outcome {
+                duration: Duration::from_secs(8),
+                flows: vec![
+                    flow("mine", 1_000_000, 1, 100, Some(4)),
+                    flow("mine", 2_000_000, 9, 20, second),
+                    flow("theirs", 5_000_000, 1, 10, None),
+                ],
+                links: Vec::new(),
+                destinations: Vec::new(),
+                events: 0,
+                delivered_packets: 0,
+                one_way_delay: Summary::default(),
+            },
+        };
+        let rows = rows_of(&[run(Some(6))], "mine");
+        let [mine] = rows.as_slice() else {
+            panic!("{rows:?}")
+        };
+        assert_eq!((mine.flows, mine.goodput.mean), (2, 3e6));
+        assert_eq!(mine.neighbours.map(|stat| stat.mean), Some(5e6));
+        // Each sample counts once: (100 + 9 x 20) / 10.
+        let rtt = mine.rtt_mean.expect("samples").mean;
+        assert!((rtt - 0.028).abs() < 1e-12, "{rtt}");
+        assert_eq!(mine.completion.map(|stat| stat.mean), Some(5.0));
+        // One that does not complete takes no finite time, and none is not the time of the others.
+        let late = rows_of(&[run(Some(6)), run(None)], "mine");
+        assert!(late[0].completion.is_none(), "{late:?}");
+    }
 }

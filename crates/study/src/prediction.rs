@@ -238,4 +238,29 @@ mod tests {
         let seconds = transfer.seconds(size, 1, &Unobserved).expect("a time");
         assert!((400_000.0..540_000.0).contains(&seconds), "{seconds}");
     }
+
+    #[test]
+    fn the_prediction_is_the_median_of_the_runs() {
+        let transfer = Transfer {
+            rate: Rate::from_bits_per_sec(10_000_000),
+            recorded: &Recorded::default(),
+            rtt: Duration::from_millis(50),
+            queue: Queue::Bdp(1.0),
+            loss: Probability::new(0.02).expect("a probability"),
+            outages: &[],
+            controller: &"newreno".parse().expect("an algorithm"),
+            tcp: false,
+        };
+        let size = Bytes::new(2_000_000);
+        let of = |seeds| {
+            let found = transfer.predict(size, seeds, &Unobserved);
+            found.expect("a prediction")
+        };
+        let (low, high) = of(3).range_bps;
+        let middle = of(3).goodput_bps;
+        assert!(low < middle && middle < high, "{low} {middle} {high}");
+        let (low, high) = of(5).range_bps;
+        let middle = of(5).goodput_bps;
+        assert!(low < middle && middle < high, "{low} {middle} {high}");
+    }
 }

@@ -61,3 +61,40 @@ pub fn others(row: &Row) -> Vec<(String, String)> {
         .map(|p| (p.key.clone(), p.value.to_string()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use whimbrel_sim::scenario::Scenario;
+    use whimbrel_sim::sweep::{jobs, run_all};
+
+    #[test]
+    fn what_neighbours_keep_is_of_what_they_have_on_the_same_path() {
+        let text = "[link.L]\nrate = \"5 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
+                    [[flow]]\nname = \"tested\"\nroute = [\"L\"]\n\
+                    [[flow]]\ncontroller = \"cubic\"\nroute = [\"L\"]\n\
+                    [run]\nduration = \"5 s\"\n[sweep]\n\
+                    \"link.L.loss\" = [\"0 %\", \"3 %\"]\n\
+                    \"flow.tested.controller\" = [\"bbr\", \"cubic\"]\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let runs = run_all(&jobs(scenario.points()), None, || {}).expect("threads");
+        let tested = Tested {
+            reference: Some("cubic".to_owned()),
+        };
+        let rows = table_rows(Some(&tested), &runs);
+        assert_eq!(rows.len(), 4);
+        for row in &rows {
+            let kept = row.kept.expect("neighbours");
+            match row.controller.as_str() {
+                "cubic" => assert_eq!(kept, 1.0),
+                _ => assert!(kept < 1.0, "{row:?}"),
+            }
+        }
+        // The best of each path comes first, and the paths stay in their order.
+        assert_eq!(others(&rows[0])[0].1, "0 %");
+        assert!(rows[2].goodput.mean >= rows[3].goodput.mean);
+        // Without neighbours nobody keeps anything.
+        assert!(table_rows(None, &runs).iter().all(|row| row.kept.is_none()));
+    }
+}

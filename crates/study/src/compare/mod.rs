@@ -312,3 +312,39 @@ pub fn controller(point: &Point) -> Option<String> {
     let own = point.parameters().iter().find(|p| is_controller(&p.key));
     own.map(|own| own.value.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn runs_end_when_more_of_them_would_hardly_change_the_mean() {
+        let text = "[link.L]\nrate = \"100 kbit/s\"\n[[flow]]\nroute = [\"L\"]\n\
+                    [run]\nduration = \"1 s\"\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let comparison = Comparison {
+            tested: false,
+            threads: None,
+            harmful: BTreeMap::new(),
+        };
+        let is_sure = |bytes: &[u64]| {
+            let mut runs =
+                run_more(&first_seeds(&scenario), None, 1.0, &crate::Unobserved).expect("threads");
+            let run = runs.pop().expect("a run");
+            let with = |bytes: &u64| {
+                let mut outcome = run.outcome.clone();
+                outcome.flows[0].delivered = whimbrel_units::Bytes::new(*bytes);
+                Run { outcome, ..run }
+            };
+            comparison.is_sure(&bytes.iter().map(with).collect::<Vec<_>>())
+        };
+        // Of one run nothing is known; t of one degree of freedom is 12.7.
+        assert!(!is_sure(&[]) && !is_sure(&[1000]));
+        assert!(is_sure(&[1_000_000, 1_000_000]) && !is_sure(&[1_000_000, 1_010_000]));
+        // The standard deviation is 1 %, and 4.30 x 1 % / sqrt(3) = 2.5 %.
+        assert!(!is_sure(&[990_000, 1_000_000, 1_010_000]));
+        // 3.18 x 0.82 % / 2 = 1.3 %.
+        assert!(is_sure(&[990_000, 1_000_000, 1_000_000, 1_010_000]));
+    }
+}

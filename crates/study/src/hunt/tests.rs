@@ -126,3 +126,19 @@ fn nothing_is_said_of_paths_that_were_not_run_with_fresh_seeds() {
     found.target = Target::classifier("cerl").expect("a classifier");
     assert!(says(&found).contains("balanced accuracy of cerl is 0.9 or more"));
 }
+
+#[test]
+fn a_path_that_nobody_can_use_is_no_weakness() {
+    let text = include_str!("../testing/point.toml");
+    let text = text.replace("CLASS", "A").replace("LOSS", "45 %");
+    let document = Document::parse(&text, std::path::Path::new("p.toml")).expect("a file");
+    let point = MatrixPoint::read("p", &text, document).expect("a point");
+    let request = request("cubic", &["newreno"], &[], 1);
+    let found = measure(&request, &[point], &[1, 2], &Unobserved).expect("measured");
+    let Detail::Scores { subject, best, .. } = &found[0].detail else {
+        panic!("scores")
+    };
+    assert!(best.interval().mean < 0.2, "{best:?}");
+    assert_ne!(subject.scores, best.scores);
+    assert_eq!(found[0].ratios, [1.0, 1.0]);
+}
