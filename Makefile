@@ -227,7 +227,8 @@ results: build
 	$(WHIMBREL) reproduce --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
 
-## Scores all algorithms on the matrix of paths (20 minutes on two cores) and writes docs/ranking.md.
+## Scores all algorithms on the matrix of paths (20 minutes on two cores) and writes
+## docs/ranking.md.
 rank: build
 	mkdir -p target
 	$(WHIMBREL) rank --controllers all --matrix 2 --json --report target/ranking.html > target/ranking.json

@@ -22,7 +22,7 @@ pub fn time_of_day() -> TimeOfDay {
 fn is_synchronized() -> bool {
     // SAFETY: `timex` consists of numbers, for each of which zero is valid.
     let mut timex: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the call writes to `timex` only. Without modes it changes nothing, and needs no right.
+    // SAFETY: the call writes to `timex` only, and without modes it changes nothing.
     let state = unsafe { libc::adjtimex(&raw mut timex) };
     state < 0 || timex.status & libc::STA_UNSYNC == 0
 }

@@ -30,8 +30,8 @@ pub(crate) fn add(lines: &str, emulator: u32) -> io::Result<()> {
     mounted
 }
 
-/// Makes a file that was not there. Others may be: of a run in another container with the same
-/// directory, of one that was killed, or of somebody who expects this one.
+/// Creates a new file. Files of other runs may exist: one in another container that shares the
+/// directory, or one that was killed. Another user may have created one to be in the way.
 fn new_file(directory: &Path, emulator: u32) -> io::Result<(PathBuf, File)> {
     let mut number = 0;
     loop {

@@ -464,8 +464,8 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
     })
 }
 
-/// Number of decimals with which a percentage in a column of this many does not look like zero unless it
-/// is zero: what was lost rarely was lost.
+/// The number of decimals for a percentage: those of its column, or more if it would look like zero
+/// although it is not.
 fn enough(value: f64, decimals: usize) -> usize {
     // Far smaller values are noise of the arithmetic.
     let places = decimals..=decimals.max(MOST_DECIMALS);

@@ -8,6 +8,7 @@ use crate::{BadInput, Error, Observer};
 use std::cmp::Reverse;
 use whimbrel_cc::Spec;
 use whimbrel_net::{LinkSpec, Outage, Queue};
+use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::{
     Direction, Flow, Link, Loss, Run as RunSpec, Scenario, ScenarioSpec, Settings, Written,
     constant_rate, half_of,
@@ -98,15 +99,8 @@ impl Transfer<'_> {
     ) -> Result<Prediction, Error> {
         let scenario = self.scenario(Some(size), LONGEST, seeds)?;
         let mut runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
-        let time = |run: &Run<'_>| {
-            let flow = &run.outcome.flows[0];
-            flow.completion.unwrap_or(flow.active)
-        };
-        // Of a transfer that was not complete, only what arrived was delivered.
-        let delivered = |run: &Run<'_>| {
-            let flow = &run.outcome.flows[0];
-            flow.completion.map_or(flow.delivered, |_| size).get()
-        };
+        let time = |run: &Run<'_>| delivered(&run.outcome.flows[0], size).1;
+        let delivered = |run: &Run<'_>| delivered(&run.outcome.flows[0], size).0.get();
         runs.sort_by_key(|run| (time(run), Reverse(delivered(run))));
         let goodput = |run| delivered(run) as f64 * 8.0 / time(run).as_secs_f64();
         let median = &runs[runs.len() / 2];
@@ -203,6 +197,15 @@ impl Transfer<'_> {
             ..RunSpec::default()
         };
         Ok(Scenario::new(&ScenarioSpec::on(link, vec![flow], run))?)
+    }
+}
+
+/// What a flow delivered of a file of this size, and in which time: all of it, or what arrived until
+/// the end of the run.
+pub fn delivered(flow: &FlowOutcome, size: Bytes) -> (Bytes, Duration) {
+    match flow.completion {
+        Some(time) => (size, time),
+        None => (flow.delivered, flow.active),
     }
 }
 

@@ -94,7 +94,7 @@ mod tests {
         // The best of each path comes first, and the paths stay in their order.
         assert_eq!(others(&rows[0])[0].1, "0 %");
         assert!(rows[2].goodput.mean >= rows[3].goodput.mean);
-        // Without neighbours nobody keeps anything.
+        // Without neighbours there is no such number.
         assert!(table_rows(None, &runs).iter().all(|row| row.kept.is_none()));
     }
 }

@@ -262,9 +262,9 @@ impl Flows {
         })
     }
 
-    /// Checks that no other flow has the judged controller: flows are told apart by it, so the
-    /// decisions and the goodput of that flow would count as those of the judged ones, and it would
-    /// be told the true causes, too.
+    /// Checks that no other flow has the judged controller. Flows are identified by their
+    /// controller, so the decisions and the goodput of such a flow would count as those of the
+    /// judged ones, and it would also learn the true causes.
     fn check(&self, spec: &Spec, point: &Point) -> Result<(), PlanError> {
         let text = spec.to_string();
         let flows = point.flows().into_iter().enumerate();

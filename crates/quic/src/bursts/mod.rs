@@ -387,7 +387,8 @@ mod tests {
 
     const MTU: u64 = 1452;
 
-    fn flow(start: Instant) -> BurstFlow {
+    /// A flow of Enhanced-AATP on a connection that has just been established.
+    pub(super) fn flow(start: Instant) -> BurstFlow {
         let setup = Setup {
             mss: Bytes::new(MTU),
             initial_window: Bytes::new(10 * MTU),

@@ -127,39 +127,13 @@ impl BurstFlow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Monitor;
+    use crate::bursts::tests::flow;
     use std::time::Instant;
-    use whimbrel_cc::fairness::Priority;
-    use whimbrel_cc::{Setup, Spec};
-    use whimbrel_units::Bytes;
-
-    fn flow(now: Instant) -> BurstFlow {
-        let spec: Spec = "enhanced-aatp".parse().expect("registered");
-        let setup = Setup {
-            mss: Bytes::new(1200),
-            initial_window: Bytes::new(12_000),
-            paced: true,
-            ssthresh: None,
-            growth: Default::default(),
-            seed: 1,
-            time_of_day: Default::default(),
-            saved: None,
-        };
-        let controller = spec.build_for_bursts(&setup).expect("it is fed bursts");
-        BurstFlow::new(
-            controller,
-            &setup,
-            Priority::LOWEST,
-            now,
-            Monitor::default(),
-        )
-    }
 
     #[test]
     fn a_move_forgets_that_packets_came_in_lumps() {
         let now = Instant::now();
         let mut flow = flow(now);
-        flow.on_established(now);
         let lump = Report {
             burst: 0,
             count: 10,

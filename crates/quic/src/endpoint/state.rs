@@ -295,7 +295,8 @@ impl State {
                     Topic::Stopped(id)
                 }
                 Event::Stream(StreamEvent::Stopped { id, error_code }) => {
-                    // RFC 9000 section 3.5 demands a reset, for which there is nobody else.
+                    // RFC 9000 section 3.5 requires a reset, and the application has dropped the
+                    // stream.
                     if self.dropped.remove(&id) {
                         self.proto.send_stream(id).reset(error_code).ok();
                     }

@@ -13,15 +13,15 @@ const LEAST: [&str; 2] = ["queue\nloss %", "score\n"];
 pub fn table(measured: &[Candidate]) -> String {
     // On a slow path no megabit would be left of any.
     let slow = measured.iter().all(|one| one.goodput < 1e6);
+    let (goodput, factor) = match slow {
+        true => ("goodput\nkbit/s", 1e-3),
+        false => ("goodput\nMbit/s", 1e-6),
+    };
     let timed = measured.iter().any(|one| one.takes.is_some());
     let mut heads = vec![
         "algorithm",
         "score\n",
-        if slow {
-            "goodput\nkbit/s"
-        } else {
-            "goodput\nMbit/s"
-        },
+        goodput,
         "queue\np95 ms",
         "queue\nloss %",
         "own\nshare",
@@ -38,7 +38,7 @@ pub fn table(measured: &[Candidate]) -> String {
         let mut line = vec![
             one.name.clone(),
             format!("{:.2}", one.score()),
-            format!("{:.1}", one.goodput * if slow { 1e-3 } else { 1e-6 }),
+            format!("{:.1}", one.goodput * factor),
             format!("{:.1}", one.queue * 1e3),
             format!("{:.2}", one.lost * 100.0),
             format!("{:.2}", one.beside.share),

@@ -6,6 +6,7 @@ use super::Watch;
 use super::emulated;
 use super::measurement::Measurement;
 use super::transfer::{Files, Stage, carry_by_quic};
+use crate::prediction::delivered;
 use crate::runs::run_all;
 use crate::transport::Transport;
 use crate::{Error, Observer};
@@ -163,15 +164,15 @@ impl TwoLinks {
         let scenario = self.scenario(routes, is_cut)?;
         let runs = run_all(&sweep::jobs(scenario.points()), None, observer)?;
         let flow = runs.first().and_then(|run| run.outcome.flows.first());
-        let time = flow.map(|flow| flow.completion.unwrap_or(flow.active));
-        // Of a transfer that was not complete, only what arrived was delivered.
-        let arrived = flow.filter(|flow| flow.completion.is_none());
+        let (bytes, time) = flow.map_or((self.size, Duration::ZERO), |flow| {
+            delivered(flow, self.size)
+        });
         let point = |sample: &FlowSample| (sample.at.as_secs_f64(), sample.delivered.get() as f64);
         let paths = flow.iter().flat_map(|flow| &flow.paths);
         let paths = paths.map(|path| path.samples.iter().map(point).collect());
         Ok(Prediction {
-            seconds: time.unwrap_or_default().as_secs_f64(),
-            delivered: arrived.map_or(self.size, |flow| flow.delivered),
+            seconds: time.as_secs_f64(),
+            delivered: bytes,
             paths: paths.collect(),
         })
     }

@@ -116,7 +116,7 @@ impl Task for Remove {
         } = &self.options;
         let work = async move {
             match remove_one(session, path, *recursive).await {
-                // The attempt before has removed it, or somebody else meanwhile.
+                // The previous attempt has removed it, or another client has.
                 Err(Error::Refused(refusal)) if again && refusal.reason == Reason::Missing => {
                     Ok(None)
                 }

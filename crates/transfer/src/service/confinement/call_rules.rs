@@ -121,8 +121,8 @@ pub(super) fn confine(kernel_algorithm: bool) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Gives up the right to set the clock. The call that sets it also tells whether something keeps it
-/// right (adjtimex(2)), which the default algorithm asks.
+/// Gives up the right to set the clock. The call that sets it, adjtimex(2), also tells whether
+/// something keeps it right, and the default algorithm makes it for each connection.
 fn give_up_the_clock() -> io::Result<()> {
     let mut held = capabilities(None)?;
     for set in [

@@ -73,7 +73,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "clock_error",
         0.0,
         (0.0, 3600.0),
-        "error of this host's clock, up to this by the connection's seed, s; above 0.1, as with clock=false",
+        "error of this host's clock, up to this by the connection's seed, s; above 0.1: no clock",
     ),
     sense(
         "clock",
