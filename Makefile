@@ -304,11 +304,14 @@ LIVES ?= storage
 WORLD_MALLOC = glibc.malloc.tcache_count=1000:glibc.malloc.mmap_threshold=67108864
 WORLD_MALLOC := $(WORLD_MALLOC):glibc.malloc.trim_threshold=268435456
 IS_BUSY = $(filter busy,$(LIVES))
+# A life is the same whatever was lived before it: without this tokio counts its runtimes.
+WORLD_TOKIO = --config 'build.rustflags=["--cfg","tokio_unstable"]'
 world: | cargo
 	$(if $(IS_BUSY),GLIBC_TUNABLES=$(WORLD_MALLOC)) \
 	  WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
 	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) \
-	  WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) cargo test --locked \
+	  WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) \
+	  cargo $(if $(filter-out storage,$(LIVES)),$(WORLD_TOKIO)) test --locked \
 	  $(if $(IS_BUSY),--profile world) -p whimbrel-transfer --lib world -- --nocapture
 
 ## A year of a busy server, in as many parts as you like: it goes on where the last run was stopped.

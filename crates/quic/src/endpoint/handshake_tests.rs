@@ -1,13 +1,16 @@
 //! Handshakes with classical and with post-quantum keys, in virtual time.
 
 use super::Connection;
-use super::testing::{Network, Path, client_config_with, server_config_with, transport};
+use super::testing::{Network, Packet, Path, client_config_with, server_config_with, transport};
 use crate::key_exchange::{AcceptedGroups, provider};
 use crate::{Factory, SharedNode};
 use noq_proto::crypto::rustls::HandshakeData;
 use rustls::NamedGroup;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
+use std::rc::Rc;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -80,7 +83,7 @@ fn a_server_sends_three_times_what_arrived_at_most() {
         let packets = network.take_packets();
         // The client's first answer to a flight of the server needs a round trip.
         let validated = Time::ZERO + Duration::from_millis(600);
-        let sent = |packet: &&super::testing::Packet| !packet.forth && packet.sent < validated;
+        let sent = |packet: &&Packet| !packet.forth && packet.sent < validated;
         for packet in packets.iter().filter(sent) {
             let arrived = packets
                 .iter()
@@ -123,4 +126,62 @@ fn the_first_flight_of_two_datagrams_is_repaired() {
     // Five datagrams must arrive instead of three, and each loss costs a timeout of a second.
     let slower = at(&hybrid, 0.95) - at(&classical, 0.95);
     assert!(slower < 3.0, "{slower} s");
+}
+
+/// RFC 9000 section 10.2.3: who closes in the handshake says so in each packet number space that has
+/// keys, and then no more, whatever the other end still sends.
+#[test]
+fn who_closes_in_the_handshake_says_so_and_is_silent() {
+    let factory = || Factory::for_endpoint("cubic".parse().expect("registered")).seed(1);
+    let rate = Rate::from_bits_per_sec(200_000);
+    let path = Path::symmetric(rate, Duration::from_millis(50), Bytes::new(1_000_000));
+    for (closes, segments) in [(0, 1), (0, 64), (1, 1), (1, 64)] {
+        let mut spoke = 0;
+        for step in 1..=100 {
+            let at = Time::ZERO + Duration::from_millis(5 * step);
+            let mut network = Network::new(&path, step);
+            let (client, server) = network.endpoints();
+            let (client, server) = (client.clone(), server.clone());
+            for end in [&client, &server] {
+                let segments = NonZeroUsize::new(segments).expect("known");
+                end.shared().call(|core| core.set_max_segments(segments));
+            }
+            let config = client_config_with(hybrid(), transport());
+            let config = factory().client(config, transport(), Priority::LOWEST);
+            let to = server.local_addr().expect("known");
+            let attempt = client.connect(config, to, "server").expect("valid");
+            let config = server_config_with(hybrid(), transport());
+            let config = factory().server(config, transport(), SharedNode::default());
+            let ends = Rc::new(RefCell::new([Some(attempt), None]));
+            let accepted = Rc::clone(&ends);
+            network.spawn(async move {
+                let incoming = server.accept().await.expect("open");
+                let attempt = incoming.accept_with(config).expect("a first packet");
+                accepted.borrow_mut()[1] = Some(attempt);
+            });
+            network.record();
+            network.run_until(at);
+            let Some(attempt) = ends.borrow_mut()[closes].take() else {
+                continue;
+            };
+            let before = network.take_packets();
+            drop(attempt);
+            network.run_until(at);
+            let said = network.take_packets();
+            assert!(said.len() <= 3, "end {closes} at {at:?}: {said:?}");
+            spoke += usize::from(!said.is_empty());
+            network.run_until(at + Duration::from_secs(30));
+            let after = network.take_packets();
+            let own = |packet: &&Packet| packet.forth == (closes == 0);
+            let more = after.iter().filter(own).count();
+            let others = before.iter().chain(&after).filter(|packet| !own(packet));
+            let arrived = others.filter(|packet| packet.arrives > Some(at)).count();
+            assert!(
+                more <= 3 * arrived,
+                "end {closes} at {at:?}: {more} for {arrived}"
+            );
+            assert!(after.len() < 60, "end {closes} at {at:?}: {}", after.len());
+        }
+        assert!(spoke > 50, "end {closes}: {spoke}");
+    }
 }

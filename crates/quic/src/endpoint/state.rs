@@ -13,7 +13,7 @@ use noq_proto::{
     ConnectionError, ConnectionHandle, Event, PathEvent, StreamEvent, StreamId, TransportError,
     TransportErrorCode, VarInt,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -112,8 +112,10 @@ pub(crate) struct State {
     pub obstacle: Option<Obstacle>,
     /// The answer of `before_transmit` for a packet that has not been made yet.
     pub permission: Option<Permission>,
-    /// A packet that could not leave together with those before it.
-    pub held: Option<Held>,
+    /// Packets that could not leave together with those before them.
+    pub held: VecDeque<Held>,
+    /// Number of datagrams since the last arrival that said that the connection was closed.
+    pub farewells: usize,
     /// Where the algorithm paces a fast path, packets wait for others to leave with.
     pub quantum: Quantum,
     /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
@@ -148,7 +150,8 @@ impl State {
             network_change: None,
             obstacle: None,
             permission: None,
-            held: None,
+            held: VecDeque::new(),
+            farewells: 0,
             quantum: Quantum::default(),
             full_space,
             window: ReceiveWindow::default(),
@@ -232,6 +235,7 @@ impl State {
         event: noq_proto::ConnectionEvent,
     ) {
         self.proto.handle_event(event);
+        self.farewells = 0;
         self.feedback.on_packet(now);
         while let Some(data) = self.proto.datagrams().recv() {
             self.feedback.on_datagram(now, arrived, &data);
@@ -243,6 +247,10 @@ impl State {
 
     /// The earlier of noq's deadline and the feedback's, and whether the wait must be exact.
     pub fn deadline(&self) -> Option<(Instant, bool)> {
+        if self.proto.is_closed() {
+            // Nothing else sends any more, so nothing else would be done in time.
+            return self.proto.poll_timeout().map(|at| (at, false));
+        }
         let timer = self.quantum.after(self.proto.poll_timeout());
         let paths = self.paths.as_ref().and_then(|paths| paths.deadline());
         let timer = timer.into_iter().chain(paths).min().map(|at| (at, false));

@@ -3,6 +3,12 @@
 //! noq makes packets; the feedback decides how many at a time and which must leave alone. When it
 //! permits one at a time that need not leave at once, consecutive datagrams of equal size to the
 //! same address are collected here, so that the kernel still gets many in one call (UDP GSO).
+//!
+//! A connection that was closed says so in each packet number space that has keys (RFC 9000 section
+//! 10.2.3), and noq is done with that only when one call got as far as the highest of them. A
+//! client's Initial packet fills its datagram, so a call that may make one datagram never gets
+//! there, and each further call makes another Initial packet, without end. Such calls are given
+//! room for all spaces, and what they make is bounded.
 
 use super::outgoing::{Held, Outgoing};
 use super::quantum::Bucket;
@@ -16,6 +22,9 @@ use std::time::Instant;
 /// may carry.
 const MAX_BATCH: usize = 65_507;
 
+/// Number of packet number spaces: Initial, Handshake and application data.
+const SPACES: NonZeroUsize = NonZeroUsize::new(3).unwrap();
+
 impl State {
     /// Makes what leaves next, at most `max_segments` datagrams. Its bytes replace those in
     /// `buffer`. `None` if there is nothing to send now.
@@ -27,13 +36,13 @@ impl State {
         scratch: &mut Vec<u8>,
     ) -> Option<Outgoing> {
         buffer.clear();
+        if self.proto.is_closed() {
+            return self.next_of_closed(now, max_segments, buffer);
+        }
         if self.quantum.is_waiting(now) && !self.feedback.is_urgent() {
             return None;
         }
-        let mut batch = self.held.take().map(|held| {
-            buffer.extend_from_slice(&held.data);
-            Outgoing::new(&held.transmit, held.link, false)
-        });
+        let mut batch = self.take_held(buffer);
         loop {
             let permission = self.permit(now);
             let single = permission.exact || permission.max_datagrams == NonZeroUsize::MIN;
@@ -67,7 +76,7 @@ impl State {
             let fits = buffer.len() + transmit.size <= MAX_BATCH && transmit.size <= segment;
             if !fits || !collected.goes_with(&transmit, link) {
                 let data = scratch[..transmit.size].to_vec();
-                self.held = Some(Held {
+                self.held.push_back(Held {
                     transmit,
                     link,
                     data,
@@ -81,6 +90,52 @@ impl State {
                 return batch;
             }
         }
+    }
+
+    /// What was made before and could not leave, or that the connection was closed: at most one
+    /// datagram for each packet number space after each arrival.
+    fn next_of_closed(
+        &mut self,
+        now: Instant,
+        max_segments: NonZeroUsize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Outgoing> {
+        if let Some(held) = self.take_held(buffer) {
+            return Some(held);
+        }
+        if self.farewells >= SPACES.get() {
+            return None;
+        }
+        let (transmit, link) = self.poll_proto(now, SPACES, buffer)?;
+        let mut first = Outgoing::new(&transmit, link, false);
+        let made = first.datagrams(buffer.len());
+        self.farewells += made;
+        self.feedback.log_datagram(now, buffer);
+        if made > max_segments.get() {
+            let segment = first.segment_size.unwrap_or(buffer.len());
+            for data in buffer[segment..].chunks(segment) {
+                self.held.push_back(Held {
+                    transmit: Transmit {
+                        destination: transmit.destination,
+                        ecn: transmit.ecn,
+                        size: data.len(),
+                        segment_size: None,
+                        src_ip: transmit.src_ip,
+                    },
+                    link,
+                    data: data.to_vec(),
+                });
+            }
+            buffer.truncate(segment);
+            first.segment_size = None;
+        }
+        Some(first)
+    }
+
+    fn take_held(&mut self, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let held = self.held.pop_front()?;
+        buffer.extend_from_slice(&held.data);
+        Some(Outgoing::new(&held.transmit, held.link, false))
     }
 
     fn permit(&mut self, now: Instant) -> Permission {
@@ -113,13 +168,7 @@ impl State {
         let bucket = controller.and_then(|it| Bucket::of(&it.metrics(), packet));
         let room = self.quantum.room(now, bucket);
         let max = room.map_or(max, |room| max.min(room));
-        let transmit = match &mut self.paths {
-            Some(paths) => paths.poll_transmit(now, &mut self.proto, max, buffer),
-            None => self
-                .proto
-                .poll_transmit(now, max, buffer)
-                .map(|made| (made, 0)),
-        };
+        let transmit = self.poll_proto(now, max, buffer);
         let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
         let size = transmit.as_ref().map(|(t, _)| t.size);
         if let (Some(bucket), Some(size)) = (bucket, size) {
@@ -131,6 +180,21 @@ impl State {
             self.feedback.log_datagram(now, &buffer[begin..]);
         }
         transmit
+    }
+
+    fn poll_proto(
+        &mut self,
+        now: Instant,
+        max: NonZeroUsize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(Transmit, usize)> {
+        match &mut self.paths {
+            Some(paths) => paths.poll_transmit(now, &mut self.proto, max, buffer),
+            None => {
+                let made = self.proto.poll_transmit(now, max, buffer)?;
+                Some((made, 0))
+            }
+        }
     }
 
     /// Upper bound on the size of this connection's datagrams, bytes.

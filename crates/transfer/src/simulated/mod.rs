@@ -8,6 +8,7 @@
 //! | `system` | randomness and the time of day |
 //! | `slow` | a disk that is slow |
 //! | `disk` | what a crash of the machine leaves of the calls |
+//! | `panics` | what failed in a task or a connection, which its runtime or its endpoint contains |
 //! | `calls` | the calls that change the disk: they fail, or the process dies in one |
 //!
 //! The storage works on a real directory, so a process sees what it wrote; beside that directory
@@ -18,6 +19,7 @@
 pub(crate) mod calls;
 pub(crate) mod disk;
 pub(crate) mod network;
+pub(crate) mod panics;
 pub(crate) mod random;
 pub(crate) mod slow;
 pub(crate) mod system;

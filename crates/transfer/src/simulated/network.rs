@@ -23,6 +23,8 @@ use whimbrel_units::{Duration, Time};
 const HEADERS: u32 = 28;
 /// Datagrams in flight share memory of this size, bytes.
 const ROOM: usize = 1 << 16;
+/// An endpoint sends so many datagrams at one instant at most: more than any window holds.
+const MAX_SENT_AT_ONCE: u64 = 100_000;
 /// The first port that the system chooses.
 const FIRST_PORT: u16 = 40_000;
 
@@ -217,14 +219,24 @@ async fn drive(
     mut arrived: mpsc::UnboundedReceiver<(SocketAddr, BytesMut)>,
 ) {
     let mut buffer = Vec::new();
+    let mut sent_at: Option<(Instant, u64)> = None;
     let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
         while let Ok((from, data)) = arrived.try_recv() {
             carrier.receive_from(from, data);
         }
         carrier.expire();
+        let now = Instant::now();
+        sent_at = sent_at.filter(|(at, _)| *at == now).or(Some((now, 0)));
         while let Some(to) = carrier.send_to(&mut buffer) {
             send(host, port, to, &buffer);
+            if let Some((_, sent)) = &mut sent_at {
+                *sent += 1;
+                assert!(
+                    *sent < MAX_SENT_AT_ONCE,
+                    "port {port} of host {host} sends to {to} without end"
+                );
+            }
         }
         if carrier.is_finished() {
             break;

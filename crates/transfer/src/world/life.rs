@@ -9,7 +9,7 @@ use crate::simulated::calls::{self, Fault, World};
 use crate::simulated::disk::{Disk, Order};
 use crate::simulated::network::{self, HOST, Host, PORT, SERVER};
 use crate::simulated::random::Random;
-use crate::simulated::{slow, system};
+use crate::simulated::{panics, slow, system};
 use crate::storage::KeepFree;
 use crate::token::Token;
 use std::cell::RefCell;
@@ -187,14 +187,22 @@ pub(super) fn live(plan: &Plan) -> Result<Tally, String> {
 
 fn live_here(plan: &Plan) -> Result<Tally, String> {
     system::begin(plan.seed ^ 1 << 60);
+    panics::begin();
     // Without I/O: nothing waits for the system, and asking it again and again takes time.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .map_err(|e| e.to_string())?;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true);
+    // Otherwise tokio counts the runtimes of the process, and which of several events that are due
+    // at once is handled first depends on how many lives there were before.
+    #[cfg(tokio_unstable)]
+    builder.rng_seed(tokio::runtime::RngSeed::from_bytes(
+        &plan.seed.to_le_bytes(),
+    ));
+    let runtime = builder.build().map_err(|e| e.to_string())?;
     let lived = runtime.block_on(LocalSet::new().run_until(Life::live(plan)));
     drop(runtime);
+    if let Some(panic) = panics::first() {
+        return Err(panic);
+    }
     lived.map(|tally| Tally {
         cpu: cpu_time(),
         ..tally

@@ -31,6 +31,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 const HEADERS: u32 = 28;
 /// More rounds at one instant mean that an end never comes to rest.
 const MAX_ROUNDS: u32 = 100_000;
+/// An end sends so many times at one instant at most.
+const MAX_SENT_AT_ONCE: u32 = 20_000;
 /// What a system call takes at most (UDP GSO over IPv4), bytes.
 const MAX_BATCH: usize = 65_507;
 
@@ -540,12 +542,23 @@ impl Network {
 
     /// Runs while `go_on` holds, at most until `until`. It is called whenever the ends are at rest.
     pub fn run_while(&mut self, until: Time, mut go_on: impl FnMut(&Self) -> bool) {
+        let mut rounds = 0;
         loop {
             self.settle();
             if !go_on(self) {
                 return;
             }
-            match self.next_event() {
+            let next = self.next_event();
+            rounds = match next {
+                Some(at) if at <= self.now => rounds + 1,
+                _ => 0,
+            };
+            assert!(
+                rounds < MAX_ROUNDS,
+                "at {} an end's deadline does not move",
+                self.now.as_secs_f64()
+            );
+            match next {
                 Some(at) if at <= until => self.advance(at),
                 _ => {
                     self.advance(until.max(self.now));
@@ -654,7 +667,7 @@ impl Network {
         let shared = Arc::clone(self.ends[from].endpoint.shared());
         let mut buffer = Vec::new();
         let mut busy = false;
-        loop {
+        for _ in 0..MAX_SENT_AT_ONCE {
             let (outgoing, woken) = {
                 let mut core = shared.lock();
                 core.expire(now);
@@ -684,6 +697,7 @@ impl Network {
                 self.offer(from, data, &outgoing);
             }
         }
+        panic!("at {} an end sends without end", self.now.as_secs_f64());
     }
 
     fn offer(&mut self, from: usize, data: &[u8], outgoing: &Outgoing) {
