@@ -48,6 +48,8 @@ use whimbrel_units::{Duration, Rate, Time};
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The maximum number of opportunities of a direction: at 100 Mbit/s more than an hour.
 const MOST: f64 = 5e7;
+/// The maximum number of stalls and hand-overs of a path, on average.
+const MOST_GAPS: f64 = 1e6;
 /// The shortest slot: that of 5G with a subcarrier spacing of 120 kHz.
 const SHORTEST_SLOT: Duration = Duration::from_micros(125);
 
@@ -169,7 +171,7 @@ impl Cellular {
     ///
     /// # Errors
     /// As [`check`](Self::check); besides, if `length` is zero or exceeds 24 h, or if it has room
-    /// for too many packets, or for none.
+    /// for too many packets, or for none, or too many stalls and hand-overs.
     pub fn draw(&self, length: Duration, seed: u64) -> Result<CellularPath, &'static str> {
         self.check()?;
         if length.is_zero() || length > LONGEST {
@@ -177,6 +179,11 @@ impl Cellular {
         }
         if self.steps(length) as f64 > MOST {
             return Err("a cellular path has room for at most 50 million packets");
+        }
+        let intervals = [self.stall_interval, self.handover_interval];
+        let gaps = intervals.map(|interval| length.as_secs_f64() / interval.as_secs_f64());
+        if gaps.iter().sum::<f64>() > MOST_GAPS {
+            return Err("a cellular path has at most a million stalls and hand-overs");
         }
         let mut streams = Streams::new(seed);
         let [down, up] = self.gaps(length.as_secs_f64(), &mut streams.next());

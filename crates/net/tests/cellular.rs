@@ -89,6 +89,36 @@ fn the_statistics_are_those_of_recorded_paths() {
 }
 
 #[test]
+fn what_was_not_granted_before_a_stall_is_lost() {
+    // A grant each 100 ms on average, which carries what came since the last one, and each second a
+    // stall: 94 % of the time, less a tenth of a second's worth of two stalls of three.
+    let path = Cellular {
+        fading: 0.0,
+        share: 0.01,
+        stall: (Duration::from_millis(100), Duration::from_millis(100)),
+        stall_interval: Duration::from_secs(1),
+        ..steady()
+    };
+    let (down, _) = draw(&path, 2000, 1);
+    let ratio = down.mean_rate().as_bits_per_sec() as f64 / 12e6;
+    assert!((0.86..0.90).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn another_cell_has_another_rate() {
+    let path = Cellular {
+        share: 1.0,
+        coherence: Duration::from_secs(1 << 30),
+        handover_interval: Duration::from_secs(10),
+        ..steady()
+    };
+    let (down, _) = draw(&path, 1000, 1);
+    // About a hundred cells, whose rates differ as `fading` says.
+    let statistics = down.statistics();
+    assert!((0.4..0.8).contains(&statistics.fading), "{statistics:?}");
+}
+
+#[test]
 fn a_mistake_says_what_is_out_of_range() {
     let wrong: [(Cellular, &str); 5] = [
         (
@@ -134,4 +164,24 @@ fn a_mistake_says_what_is_out_of_range() {
     let path = Cellular::default();
     assert!(path.draw(Duration::ZERO, 1).is_err());
     assert!(path.draw(Duration::from_secs(3600 * 24), 1).is_err());
+}
+
+#[test]
+fn a_path_of_nothing_but_gaps_is_refused_before_it_takes_memory() {
+    let stalls = Cellular {
+        stall: (Duration::from_nanos(1), Duration::from_nanos(1)),
+        stall_interval: Duration::from_nanos(2),
+        ..steady()
+    };
+    let handovers = Cellular {
+        pause: (Duration::ZERO, Duration::from_nanos(1)),
+        handover_interval: Duration::from_nanos(2),
+        ..steady()
+    };
+    for path in [stalls, handovers] {
+        let why = path
+            .draw(Duration::from_secs(1), 1)
+            .expect_err("a billion gaps");
+        assert!(why.contains("stalls and hand-overs"), "{why}");
+    }
 }

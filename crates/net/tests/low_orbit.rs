@@ -80,6 +80,24 @@ fn both_directions_hand_over_at_the_same_times() {
 }
 
 #[test]
+fn a_satellite_has_a_rate_and_a_jitter_of_its_own_for_each_direction() {
+    let path = LowOrbit {
+        fading: 0.0,
+        ..LowOrbit::default()
+    };
+    let drawn = path.draw(Duration::from_secs(100), 3).expect("a path");
+    let (forward, reverse) = (drawn.forward.rate.all(), drawn.reverse.rate.all());
+    let same = forward.iter().zip(reverse).filter(|(a, b)| a == b).count();
+    // The holds alone.
+    assert!(same <= 7, "{same} of {} steps", forward.len());
+    let differs = |t: &u64| {
+        let at = Time::ZERO + ms(10) * *t;
+        drawn.forward.delay.at(at) != drawn.reverse.delay.at(at)
+    };
+    assert!((0..1000).filter(differs).count() > 990);
+}
+
+#[test]
 fn a_hold_keeps_packets_waiting_and_drops_none() {
     let path = LowOrbit::default()
         .draw(Duration::from_secs(40), 5)
