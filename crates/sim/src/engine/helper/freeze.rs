@@ -44,15 +44,22 @@ pub(super) struct Freeze {
 
 impl Freeze {
     pub fn new(outages: &[Outage], warning: Duration) -> Self {
-        let mut orders = Vec::new();
-        for outage in outages {
-            let begins =
-                Time::from_nanos(outage.from.as_nanos().saturating_sub(warning.as_nanos()));
-            orders.extend([(begins, true), (outage.to, false)]);
+        let frozen = |outage: &Outage| {
+            let begins = outage.from.as_nanos().saturating_sub(warning.as_nanos());
+            (Time::from_nanos(begins), outage.to)
+        };
+        let mut spans: Vec<(Time, Time)> = outages.iter().map(frozen).collect();
+        spans.sort_unstable();
+        let mut orders: VecDeque<(Time, bool)> = VecDeque::new();
+        for (begins, ends) in spans {
+            match orders.back_mut() {
+                // The next outage is near when this one ends: the senders stay frozen.
+                Some((until, _)) if begins <= *until => *until = ends.max(*until),
+                _ => orders.extend([(begins, true), (ends, false)]),
+            }
         }
-        orders.sort_by_key(|(at, _)| *at);
         Self {
-            orders: orders.into(),
+            orders,
             last: BTreeMap::new(),
             frozen: false,
         }
@@ -126,5 +133,25 @@ mod tests {
         assert!(!go.iter().any(Packet::is_frozen));
         assert_eq!((go[0].ack, go[3].ack), (7, 8));
         assert_eq!(freeze.deadline(), None);
+    }
+
+    #[test]
+    fn a_sender_stays_frozen_between_outages_that_are_closer_than_the_warning() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let outage = |from, to| Outage {
+            from: at(from),
+            to: at(to),
+        };
+        let outages = [outage(3000, 3500), outage(1000, 1500), outage(1600, 2000)];
+        let mut freeze = Freeze::new(&outages, Duration::from_millis(200));
+        freeze.on_acknowledgment(&mut Packet::new(at(10), 0, 52, Flags::BACKWARD));
+        let mut said = Vec::new();
+        while let Some(at) = freeze.deadline() {
+            let packets = freeze.on_timer(at);
+            said.push((at, packets[0].is_frozen()));
+        }
+        // Not at 1500 ms: until 1600 ms a packet would hardly come through.
+        let expected = [(800, true), (2000, false), (2800, true), (3500, false)];
+        assert_eq!(said, expected.map(|(ms, frozen)| (at(ms), frozen)));
     }
 }

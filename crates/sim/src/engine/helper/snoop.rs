@@ -243,6 +243,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_retransmitted_measures_no_round_trip() {
+        let mut snoop = passed();
+        answer(&mut snoop, at(12), 3);
+        answer(&mut snoop, at(13), 4);
+        // RTT 10 ms and variation 5, from the first acknowledgment.
+        assert_eq!(snoop.deadline(), Some(at(43)));
+        answer(&mut snoop, at(14), 5);
+        // 14 ms: the mean is 10.5, and the variation (3*5 + 4)/4.
+        assert_eq!(
+            snoop.deadline(),
+            Some(at(14) + Duration::from_micros(29_500))
+        );
+    }
+
+    #[test]
+    fn duplicates_that_one_hole_leaves_over_suppress_none_of_the_next() {
+        let mut snoop = passed();
+        answer(&mut snoop, at(12), 3);
+        answer(&mut snoop, at(13), 5);
+        // The timer retransmits segment 5. Its duplicates are not those of segment 3.
+        let due = snoop.deadline().expect("segments are kept");
+        assert_eq!(snoop.on_timer(due).map(|packet| packet.seg), Some(5));
+        assert_eq!(answer(&mut snoop, due, 5), (Passage::Passes, None));
+    }
+
+    #[test]
     fn the_timer_retransmits_what_nothing_answers() {
         let mut snoop = passed();
         // RTT 10 ms, variation 5: 30 ms after the last acknowledgment.
