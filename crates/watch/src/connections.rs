@@ -77,3 +77,87 @@ fn queueing_ms(c: &ConnectionRecord) -> f64 {
     let rtt = c.srtt_ms.zip(c.min_rtt_ms).filter(|_| !c.ended);
     rtt.map_or(0.0, |(now, minimum)| now - minimum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_linux::status::Snapshot;
+    use whimbrel_linux::{ClockRecord, ClockState};
+
+    /// A connection from this port that has had so many bytes acknowledged and segments lost.
+    fn connection(port: u16, acked_bytes: u64, lost: u64) -> ConnectionRecord {
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        ConnectionRecord {
+            local: address(port),
+            remote: address(443),
+            goodput_bps: 0,
+            acked_bytes,
+            received_bytes: 0,
+            began_s: 0.0,
+            active_s: 0.0,
+            segments: 0,
+            retransmits: 0,
+            lost,
+            timeouts: 0,
+            episodes: 0,
+            reductions: 0,
+            spurious: 0,
+            verdicts: None,
+            fallback: false,
+            ended: false,
+            dropped_events: 0,
+            cwnd_bytes: 0,
+            ssthresh_bytes: None,
+            pacing_bps: None,
+            delivery_bps: None,
+            phase: String::new(),
+            in_flight_bytes: 0,
+            rtt_ms: None,
+            srtt_ms: Some(50.0),
+            min_rtt_ms: Some(20.0),
+            nacks: 0,
+            nacks_refused: 0,
+            receiver_clock: ClockRecord {
+                state: ClockState::Absent,
+                tick_ms: None,
+            },
+        }
+    }
+
+    fn found(connections: Vec<ConnectionRecord>) -> Found {
+        Found {
+            snapshots: vec![Snapshot {
+                pid: 1,
+                controller: String::new(),
+                fallback_controller: String::new(),
+                what: String::new(),
+                elapsed_s: 0.0,
+                connections_total: 0,
+                fallbacks: 0,
+                dropped_events: 0,
+                clamped: 0,
+                connections,
+            }],
+            refused: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn curves_show_what_happened_since_the_last_look() {
+        let mut counts = Counts::default();
+        let start = Instant::now();
+        let first = found(vec![connection(1000, 5_000_000, 7)]);
+        assert_eq!(counts.since_last(&first, start), None);
+        // 1 MB and 4 losses in two seconds. What a connection had that is new to the view, and an
+        // ended one's queue, do not count.
+        let ended = ConnectionRecord {
+            ended: true,
+            srtt_ms: Some(900.0),
+            ..connection(3000, 0, 0)
+        };
+        let known = connection(1000, 6_000_000, 11);
+        let second = found(vec![known, connection(2000, 9_000_000, 99), ended]);
+        let now = start + Duration::from_secs(2);
+        assert_eq!(counts.since_last(&second, now), Some([4.0, 30.0, 2.0]));
+    }
+}

@@ -219,10 +219,24 @@ fn lost(c: &Counters) -> u64 {
 
 /// Losses by cause.
 fn losses(directions: [&Counters; 2]) -> String {
-    let causes = ["delivered", "queue full", "early", "random", "outage"].map(|head| (head, true));
-    let columns = [&[("", false)], &causes[..]].concat();
+    let causes = [
+        "delivered",
+        "queue full",
+        "early",
+        "random",
+        "outage",
+        "contention",
+    ];
+    let columns = [&[("", false)], &causes.map(|head| (head, true))[..]].concat();
     let row = |(name, c): (&str, &Counters)| {
-        let all = [c.delivered, c.queue_overflow, c.early, c.random, c.outage];
+        let all = [
+            c.delivered,
+            c.queue_overflow,
+            c.early,
+            c.random,
+            c.outage,
+            c.contention,
+        ];
         let cells = all.iter().map(u64::to_string);
         std::iter::once(name.to_owned()).chain(cells).collect()
     };
@@ -256,6 +270,26 @@ mod tests {
         // 1 MB in half a second; 17 packets wait; 3 losses.
         assert_eq!(last, [16.0, 17.0, 6.0, 0.0]);
         assert!(view.table.contains("near to far"), "{}", view.table);
+    }
+
+    #[test]
+    fn each_loss_of_the_curve_is_in_the_table() {
+        let counters = Counters {
+            queue_overflow: 1,
+            early: 20,
+            random: 300,
+            outage: 4000,
+            contention: 50_000,
+            ..Counters::default()
+        };
+        assert_eq!(lost(&counters), 54_321);
+        let table = losses([&counters, &Counters::default()]);
+        let row = table.lines().find(|line| line.contains("near to far"));
+        let words = row
+            .expect("a row")
+            .split_whitespace()
+            .map(str::parse::<u64>);
+        assert_eq!(words.flatten().sum::<u64>(), 54_321, "{table}");
     }
 
     #[test]
