@@ -151,3 +151,34 @@ impl Controller for Driven {
         Box::new(Self(self.0.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_in_a_step_is_seen_once() {
+        let agent = Agent::default();
+        agent.with(|state| {
+            (state.rtt_sum, state.rtts) = (0.1, 2);
+            (state.acked, state.sent, state.lost, state.timeouts) = (1, 2, 3, 4);
+        });
+        let of = |seen: Seen| {
+            [
+                "rtt_ms",
+                "acked_bytes",
+                "sent_bytes",
+                "lost_bytes",
+                "timeouts",
+            ]
+            .map(|name| {
+                seen[FIELDS
+                    .iter()
+                    .position(|field| *field == name)
+                    .expect("a field")]
+            })
+        };
+        assert_eq!(of(agent.take()), [50.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(of(agent.take()), [0.0; 5]);
+    }
+}

@@ -61,3 +61,34 @@ impl Batch {
         all.into_iter().map(|(_, over)| over).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const PATH: &str = "[link.L]\nrate = \"12 Mbit/s\"\ndelay = \"10 ms\"\n[[flow]]\n\
+                        name = \"a\"\ncount = 2\nroute = [\"L\"]\n[run]\nduration = \"1 s\"\n";
+
+    #[test]
+    fn each_agent_of_each_episode_has_its_own_window() {
+        let mut batch = Batch::new(2, 2);
+        for (place, seed) in [(0, 1), (1, 2)] {
+            let episode = Episode::new(PATH, Path::new("test"), &[], seed).expect("a scenario");
+            assert!(batch.begin(place, episode));
+        }
+        let cwnd = FIELDS.iter().position(|name| *name == "cwnd_packets");
+        let cwnd = cwnd.expect("a field");
+        let mut seen = Vec::new();
+        let mut step = |windows: [f64; 4]| {
+            let over = batch.step(&windows, Duration::from_millis(10), &mut seen);
+            assert_eq!(over, [false; 2]);
+            let agents = seen.chunks(FIELDS.len());
+            agents.map(|agent| agent[cwnd]).collect::<Vec<_>>()
+        };
+        // The flows begin, each with its initial window.
+        assert_eq!(step([f64::NAN; 4]), [10.0; 4]);
+        assert_eq!(step([5.0, 6.0, 7.0, 8.0]), [5.0, 6.0, 7.0, 8.0]);
+        assert_eq!(step([-1.0, 9.0, f64::NAN, 4.0]), [5.0, 9.0, 7.0, 4.0]);
+    }
+}

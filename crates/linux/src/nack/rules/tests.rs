@@ -403,6 +403,21 @@ fn the_timer_forgets_all_nacks() {
 }
 
 #[test]
+fn after_a_timeout_anything_in_flight_may_have_been_retransmitted() {
+    for (fired, accepted) in [(false, true), (true, false)] {
+        let mut path = Path::new(false);
+        let nack = path.nack(path.first(), path.sent(0));
+        if fired {
+            path.event.kind = kind::TIMEOUT;
+            path.event.lost += FLIGHT;
+            path.nacks.observe(&path.event);
+            path.event.kind = kind::ACK;
+        }
+        assert_eq!(path.accepts(&nack), accepted, "{fired}");
+    }
+}
+
+#[test]
 fn ten_nacks_are_accepted_then_one_for_every_two_intact_segments() {
     let mut path = Path::new(true);
     let (first, sent) = (path.first(), path.sent(0));
