@@ -7,7 +7,7 @@
 //! * loss: `ssthresh = cwnd/2` (Reno's), and recovery shrinks the flight towards it
 //! * end of recovery: `cwnd = ssthresh = max(BWE*RTTmin, 2 segments)`, up or down
 //! * timeout: `ssthresh = max(BWE*RTTmin, 2 segments)`, and RTTmin starts again with the next
-//!   sample
+//!   sample; until then the old one counts
 //!
 //! **Physics.** Against the paper's algorithm (`westwood_plus.rs`) a recovery costs more: for a
 //! round trip the flight is halved. Afterwards the window may be above the half, as in the paper,
@@ -33,8 +33,10 @@ pub(crate) struct LinuxWestwood {
     began: Option<Time>,
     /// Bytes acknowledged since.
     acked: u64,
-    /// RTTmin; `None` until the next RTT sample.
+    /// RTTmin; `None` before the first RTT sample.
     min_rtt: Option<Duration>,
+    /// The next sample replaces RTTmin: `reset_rtt_min`.
+    forgets: bool,
     /// The window was reduced for a loss that is being repaired.
     recovering: bool,
 }
@@ -43,7 +45,9 @@ impl LinuxWestwood {
     fn measure(&mut self, ack: &Ack) {
         let rtt = ack.rtt.unwrap_or(ack.srtt);
         if let Some(sample) = ack.rtt {
-            self.min_rtt = Some(self.min_rtt.map_or(sample, |min| min.min(sample)));
+            let known = self.min_rtt.filter(|_| !self.forgets);
+            self.min_rtt = Some(known.map_or(sample, |min| min.min(sample)));
+            self.forgets = false;
         }
         let Some(began) = self.began else {
             self.began = Some(ack.now);
@@ -97,7 +101,7 @@ impl Rule for LinuxWestwood {
 
     fn on_timeout(&mut self, window: &mut Window, _: &Timeout) {
         window.collapse(Some(self.measured_window()));
-        self.min_rtt = None;
+        self.forgets = true;
         self.recovering = false;
     }
 
@@ -148,5 +152,33 @@ mod tests {
         // The end of a repair without a reduction changes nothing.
         controller.on_recovery_end(Time::ZERO);
         assert_eq!(segments(&*controller), 1.0);
+    }
+
+    #[test]
+    fn after_a_timeout_the_old_minimum_counts_until_there_is_a_sample() {
+        let spec: Spec = "westwood-plus?linux=true"
+            .parse()
+            .expect("a known controller");
+        let mut controller = spec.build(&setup(40)).expect("fed acknowledgments");
+        acks(&mut *controller, &[(0, 1), (101, 30), (202, 10)]);
+        let ssthresh = |controller: &dyn Controller| {
+            let ssthresh = controller.ssthresh().map(|bytes| bytes.get() as f64);
+            ssthresh.unwrap_or(0.0) / MSS as f64
+        };
+        // Two timeouts, and in between nothing but retransmitted data, which has no RTT: 29.39
+        // segments, as above.
+        for _ in 0..2 {
+            controller.on_timeout(&timeout(&*controller, Time::ZERO));
+            assert!((ssthresh(&*controller) - 29.39).abs() < 0.01);
+        }
+        // The next sample is the new minimum, though it is longer: 293.94 * 0.2 s.
+        controller.on_ack(&Ack {
+            now: Time::ZERO + Duration::from_millis(210),
+            rtt: Some(Duration::from_millis(200)),
+            in_recovery: true,
+            ..ACK
+        });
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert!((ssthresh(&*controller) - 58.79).abs() < 0.01);
     }
 }

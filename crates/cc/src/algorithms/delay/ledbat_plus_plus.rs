@@ -337,6 +337,24 @@ mod tests {
     }
 
     #[test]
+    fn a_base_delay_is_forgotten_after_ten_minutes() {
+        let mut delays = Delays::default();
+        let mut base = |seconds, ms| {
+            delays.on_ack(&Ack {
+                now: Time::ZERO + Duration::from_secs(seconds),
+                rtt: Some(MS * ms),
+                ..ACK
+            });
+            delays.get().expect("a sample").0
+        };
+        assert_eq!(base(0, 50), 0.05);
+        for minute in 1..10 {
+            assert_eq!(base(61 * minute, 100), 0.05, "{minute}");
+        }
+        assert_eq!(base(610, 100), 0.1);
+    }
+
+    #[test]
     fn losses_and_timeouts_are_those_of_reno() {
         let mut controller = avoiding();
         controller.on_loss(&loss(&*controller, Time::ZERO));

@@ -282,6 +282,28 @@ mod tests {
     }
 
     #[test]
+    fn the_empty_queue_is_measured_anew_when_the_receivers_clock_is_known() {
+        let mut controller = avoiding();
+        // RTTs of 50 ms, and then a clock that is 5 s ahead.
+        for i in 0..20 {
+            controller.on_ack(&Ack {
+                now: Time::ZERO + MS * (5 * i + 50),
+                rtt: Some(MS * 50),
+                newest: Some(sent_at(5 * i)),
+                delivered: Bytes::new((i + 1) * MSS),
+                round_start: i == 0,
+                ..ACK
+            });
+        }
+        let before = segments(&*controller);
+        for number in 1..5 {
+            window(&mut *controller, number, 0);
+        }
+        let changed = segments(&*controller) - before;
+        assert!(changed > 2.0, "{changed}");
+    }
+
+    #[test]
     fn losses_and_timeouts_are_those_of_reno() {
         let mut controller = avoiding();
         assert_eq!(segments(&*controller), 20.0);

@@ -43,6 +43,11 @@
 //!   overflows the queue that it should spare. A mean (ns-2) would include the round's own bursts.
 //! * A round trip with fewer than three samples gives no decision, and the window grows as in Reno
 //!   (Linux and ns-3: for one acknowledgment; `linux=true`).
+//! * Linux divides by BaseRTT instead of RTT and by whole packets: `Diff*BaseRTT = floor(cwnd*(RTT -
+//!   BaseRTT)/BaseRTT)` (`linux=true`). On a path that its queue makes longer by half, it counts half
+//!   as many packets again; its 2 to 4 are 2 to below 5.
+//! * BaseRTT is that of the whole connection. Linux forgets it whenever sending resumes with nothing
+//!   in flight (ns-3 does not).
 //! * At the end of slow start the window falls to what the path held, `cwnd*BaseRTT/RTT`, plus a
 //!   segment (Linux, ns-3; ns-2: by an eighth). The window may be twice that, and would otherwise
 //!   shrink by one per round trip.
@@ -54,7 +59,7 @@
 
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half, slow_start};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
-use crate::estimators::round_rtt::{RoundRtt, queued};
+use crate::estimators::round_rtt::{Round, RoundRtt, queued};
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
 use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
@@ -88,8 +93,9 @@ const GAMMA: Parameter = Parameter {
 const LINUX: Parameter = Parameter {
     name: "linux",
     domain: Domain::Switch(false),
-    meaning: "as Linux's tcp_vegas: after a round trip with two samples or fewer the window grows \
-              as Reno's for one acknowledgment, instead of by a segment",
+    meaning: "as Linux's tcp_vegas: it counts queued packets by the minimum RTT, in whole packets, \
+              and after a round trip with two samples or fewer the window grows as Reno's for one \
+              acknowledgment, instead of by a segment",
 };
 
 /// The registry entry.
@@ -132,7 +138,8 @@ struct Vegas {
     beta: f64,
     /// Segments.
     gamma: f64,
-    /// Grows for one acknowledgment after a round trip without a decision.
+    /// Counts as Linux does, and grows for one acknowledgment after a round trip without a
+    /// decision.
     linux: bool,
     rounds: RoundRtt,
     /// In slow start: the window doubles until the next decision, then stays constant until the one
@@ -141,10 +148,20 @@ struct Vegas {
 }
 
 impl Vegas {
-    /// Decides once per round trip. `backlog`: bytes in the queue, `None` if unknown.
-    fn decide(&mut self, window: &mut Window, backlog: Option<f64>) {
-        let over = |packets: f64| backlog.is_some_and(|bytes| bytes > packets * window.mss as f64);
-        let under = |packets: f64| backlog.is_none_or(|bytes| bytes < packets * window.mss as f64);
+    /// Decides once per round trip; `None`: it had too few samples.
+    fn decide(&mut self, window: &mut Window, round: Option<Round>) {
+        // Bytes in the queue.
+        let backlog = round.map(|round| queued(window.cwnd, round.base, round.min));
+        let counted = match (self.linux, round) {
+            (true, Some(round)) => {
+                let longer = (round.min - round.base).as_secs_f64() / round.base.as_secs_f64();
+                let packets = (window.segments() * longer).floor();
+                Some(packets * window.mss as f64).filter(|bytes| bytes.is_finite())
+            }
+            _ => backlog,
+        };
+        let over = |packets: f64| counted.is_some_and(|bytes| bytes > packets * window.mss as f64);
+        let under = |packets: f64| counted.is_none_or(|bytes| bytes < packets * window.mss as f64);
         if !window.in_slow_start() {
             if over(self.beta) {
                 window.reduce_to(window.cwnd.saturating_sub(window.mss));
@@ -178,8 +195,7 @@ impl Rule for Vegas {
         if let (Some(_), Some(round)) = (ack.rtt, self.rounds.so_far())
             && round.samples == SAMPLES
         {
-            let backlog = queued(window.cwnd, round.base, round.min);
-            self.decide(window, Some(backlog));
+            self.decide(window, Some(round));
         }
         if window.in_slow_start() && self.doubles {
             slow_start(window, ack);
@@ -260,6 +276,20 @@ mod tests {
         assert_eq!(judged(paper, 30, 104), 30.0);
         assert_eq!(judged(paper, 30, 111), 30.0);
         assert_eq!(judged(paper, 30, 112), 29.0);
+    }
+
+    #[test]
+    fn linux_counts_by_the_minimum_rtt_in_whole_packets() {
+        // tcp_vegas_cong_avoid: diff = cwnd*(rtt - base)/base in integers, 30 segments and 100 ms.
+        // 106.5 ms would be 1.95: 1 packet, below alpha; 107: 2. 116 ms: 4.8, which is 4, not above
+        // beta; 117 ms: 5.1.
+        let linux = "vegas?linux=true";
+        for (ms, left) in [(106, 31.0), (107, 30.0), (116, 30.0), (117, 29.0)] {
+            assert_eq!(judged(linux, 30, ms), left, "{ms}");
+        }
+        // A queue as long as the path: 5 of 10 segments wait, and Linux counts 10.
+        assert_eq!(judged("vegas?beta=7", 10, 200), 10.0);
+        assert_eq!(judged("vegas?beta=7&linux=true", 10, 200), 9.0);
     }
 
     #[test]

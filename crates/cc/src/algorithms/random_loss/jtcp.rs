@@ -296,6 +296,22 @@ mod tests {
     }
 
     #[test]
+    fn within_a_round_trip_of_a_timeout_the_window_is_kept() {
+        // With k = 1 no loss of a window of one segment is congestion.
+        let mut flow = Flow::new("jtcp?k=0", 64);
+        flow.round(50_000, Some(100_000));
+        flow.round(0, None);
+        let fired = flow.now;
+        flow.controller
+            .on_timeout(&timeout(&*flow.controller, fired));
+        for (ms, reduced) in [(100, false), (101, true)] {
+            let now = fired + Duration::from_millis(ms);
+            let response = flow.controller.on_loss(&loss(&*flow.controller, now));
+            assert_eq!(response.reduced, reduced, "{ms}");
+        }
+    }
+
+    #[test]
     fn an_undo_allows_the_next_reduction() {
         let mut flow = Flow::new("jtcp", 64);
         flow.round(50_000, Some(100_000));

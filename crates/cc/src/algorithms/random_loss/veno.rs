@@ -43,6 +43,8 @@
 //! * Before the first round trip N is unknown, and a loss counts as congestion. In Linux N is then
 //!   0.
 //! * Marks (RFC 3168) are congestion for any N.
+//! * In Linux and ns-3, where one function serves losses and timeouts, a timeout with `N < beta`
+//!   leaves 4/5 as ssthresh.
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;

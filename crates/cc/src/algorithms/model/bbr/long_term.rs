@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_of_an_application_is_not_that_of_a_policer() {
+        let (mut c, mut at) = (LongTerm::default(), start());
+        rounds(&mut c, &mut at, 4, 100, 30);
+        at.app_limited = true;
+        rounds(&mut c, &mut at, 1, 100, 30);
+        at.app_limited = false;
+        rounds(&mut c, &mut at, 4, 100, 30);
+        assert_eq!(c.in_use(), None, "the first interval is forgotten");
+        rounds(&mut c, &mut at, 4, 100, 30);
+        assert!(c.in_use().is_some());
+    }
+
+    #[test]
     fn an_interval_without_loss_for_16_round_trips_is_discarded() {
         let (mut c, mut at) = (LongTerm::default(), start());
         rounds(&mut c, &mut at, 4, 100, 30);

@@ -718,6 +718,22 @@ mod tests {
     }
 
     #[test]
+    fn the_losses_of_one_window_halve_once() {
+        let mut controller = cruising(40);
+        controller.competition.competing = true;
+        controller.competition.packets = 32.0;
+        // The 40 packets that were sent at the first loss belong to its window.
+        for (lost_order, next_order, left) in [(0, 40, 16.0), (39, 60, 16.0), (40, 80, 8.0)] {
+            controller.on_loss(&Loss {
+                lost_order,
+                next_order,
+                ..loss(&controller, Time::ZERO)
+            });
+            assert_eq!(controller.competition.packets, left, "{lost_order}");
+        }
+    }
+
+    #[test]
     fn a_loss_keeps_the_window_and_a_timeout_leaves_one_segment() {
         let mut controller = cruising(40);
         assert_eq!(

@@ -280,6 +280,9 @@ mod tests {
             (utility(10.0, 0.0, 0.009) - 7.943).abs() < 0.001,
             "tolerated"
         );
+        // A queue that drains counts for the rate.
+        assert!((utility(10.0, 0.0, -0.02) - (7.943 + 180.0)).abs() < 0.001);
+        assert!((utility(10.0, 0.0, -0.009) - 7.943).abs() < 0.001);
         assert!((utility(10.0, 0.02, 0.0) - (7.943 - 2.27)).abs() < 0.001);
         // t*x^(t-1)/c is 5.003 % at 100 Mbit/s: where the growth stops.
         for (loss, grows) in [(0.048, true), (0.052, false)] {
