@@ -97,6 +97,31 @@ fn every_length_is_summed_right() {
 }
 
 #[test]
+fn a_nack_is_not_ecn_capable() {
+    if skipped() {
+        return;
+    }
+    let receiver = Receiver::load(10);
+    for v6 in [false, true] {
+        let (_sender, end) = pair(v6, true, 0);
+        let mut packet = end.packet(&end.expects(33));
+        let last = packet.len() - 1;
+        packet[last] ^= 0x80;
+        // The segment met congestion (RFC 3168). These bits are in the second byte of both headers.
+        let bits = if v6 { 0x30 } else { 0x03 };
+        packet[ETHERNET + 1] |= bits;
+        if !v6 {
+            let check = &mut packet[ETHERNET + 10..ETHERNET + 12];
+            let sum = !u16::from_be_bytes([check[0], check[1]]);
+            let (sum, carry) = sum.overflowing_add(bits.into());
+            check.copy_from_slice(&(!(sum + u16::from(carry))).to_be_bytes());
+        }
+        let nack = receiver.run(&packet).expect("it is corrupted");
+        assert_eq!(nack[ETHERNET + 1] & bits, 0, "{v6}");
+    }
+}
+
+#[test]
 fn a_flipped_bit_gives_a_right_nack_or_none() {
     if skipped() {
         return;
