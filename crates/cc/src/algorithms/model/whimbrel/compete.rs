@@ -69,6 +69,10 @@ pub(super) const KEPT: f64 = 0.8;
 /// The same where losses are the sign of others: there are no trials then.
 const RFC_KEPT: f64 = 0.7;
 
+/// The window over what the path delivers in a round trip, at most. Where round trips take seconds,
+/// a quarter more in each would be slower than CUBIC.
+pub(super) const HEADROOM: f64 = 2.0;
+
 /// RFC 9438's values but for that, without slow start.
 const CUBIC: CubicConfig = CubicConfig {
     c: 0.4,
@@ -153,28 +157,25 @@ impl Compete {
         {
             self.cubic = None;
         }
-        let cubic = self.cubic.get_or_insert_with(|| {
-            let window = Bytes::new(window as u64);
-            let setup = Setup {
-                mss: Bytes::new(mss),
-                initial_window: window,
-                paced: true,
-                ssthresh: Some(window),
-                growth: Default::default(),
-                seed: 0,
-                time_of_day: Default::default(),
-                saved: None,
-            };
-            let beta = match self.sign {
-                Sign::Queue => KEPT,
-                Sign::Losses => RFC_KEPT,
-            };
-            Cubic::new(&setup, CubicConfig { beta, ..CUBIC })
-        });
+        let beta = self.kept();
+        let cubic = self.cubic.get_or_insert_with(|| cubic(window, mss, beta));
         cubic.on_loss(loss);
         // A full queue does not answer either.
         self.pushing = Pushing::new(window, 0.0);
         cubic.cwnd().get() as f64
+    }
+
+    /// CUBIC begins anew from this window.
+    pub fn restart(&mut self, window: f64, mss: u64) {
+        self.cubic = Some(cubic(window, mss, self.kept()));
+        self.pushing = Pushing::new(window, 0.0);
+    }
+
+    fn kept(&self) -> f64 {
+        match self.sign {
+            Sign::Queue => KEPT,
+            Sign::Losses => RFC_KEPT,
+        }
     }
 
     /// Ends a round trip. Returns whether the window has grown without an answer on a path of this
@@ -237,6 +238,22 @@ impl Compete {
     }
 }
 
+/// CUBIC past its slow start.
+fn cubic(window: f64, mss: u64, beta: f64) -> Cubic {
+    let window = Bytes::new(window as u64);
+    let setup = Setup {
+        mss: Bytes::new(mss),
+        initial_window: window,
+        paced: true,
+        ssthresh: Some(window),
+        growth: Default::default(),
+        seed: 0,
+        time_of_day: Default::default(),
+        saved: None,
+    };
+    Cubic::new(&setup, CubicConfig { beta, ..CUBIC })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +286,17 @@ mod tests {
             };
             assert_eq!(compete.on_loss(&event, window, 1000), reduced);
         }
+    }
+
+    #[test]
+    fn after_a_flood_it_is_cubic_from_what_is_left() {
+        let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
+        compete.restart(60_000.0, 1000);
+        let window = (0..60).fold(60_000.0, |window, _| compete.on_ack(&ACK, window));
+        assert!(
+            (60_000.0..62_000.0).contains(&window),
+            "{window}: no sprint"
+        );
     }
 
     #[test]

@@ -104,15 +104,25 @@ impl Cruise {
     }
 
     /// What a round trip adds to the window W whose target is `target`. `room` as above, now;
-    /// `used`: the flow uses its window.
-    pub fn step(&self, window: f64, target: f64, gain: f64, room: bool, used: bool) -> f64 {
+    /// `used`: the flow uses its window; `least`: what it adds with room at least, windows.
+    pub fn step(
+        &self,
+        window: f64,
+        target: f64,
+        gain: f64,
+        (room, used): (bool, bool),
+        least: f64,
+    ) -> f64 {
         let missing = target - window;
         if missing <= 0.0 {
             return gain * missing;
         }
         match (used, room) {
             (false, _) => 0.0,
-            (true, true) => (missing * self.velocity).min(MAX_GROWTH * window),
+            (true, true) => {
+                let step = (missing * self.velocity).min(MAX_GROWTH * window);
+                step.max(least * window)
+            }
             (true, false) => gain * missing,
         }
     }
@@ -141,17 +151,17 @@ mod tests {
         let steps: Vec<f64> = (0..6)
             .map(|_| {
                 cruise.on_round(true, PATIENCE);
-                cruise.step(1000.0, 1006.0, 0.5, true, true)
+                cruise.step(1000.0, 1006.0, 0.5, (true, true), 0.0)
             })
             .collect();
         assert_eq!(steps, [6.0, 6.0, 12.0, 24.0, 48.0, 96.0]);
         assert_eq!(
-            cruise.step(100.0, 106.0, 0.5, true, true),
+            cruise.step(100.0, 106.0, 0.5, (true, true), 0.0),
             50.0,
             "at most half"
         );
         cruise.on_round(false, PATIENCE);
-        assert_eq!(cruise.step(1000.0, 1006.0, 0.5, false, true), 3.0);
+        assert_eq!(cruise.step(1000.0, 1006.0, 0.5, (false, true), 0.0), 3.0);
     }
 
     #[test]
@@ -179,7 +189,7 @@ mod tests {
     #[test]
     fn an_unused_window_does_not_grow_but_it_shrinks() {
         let cruise = Cruise::new();
-        assert_eq!(cruise.step(1000.0, 1100.0, 0.5, true, false), 0.0);
-        assert_eq!(cruise.step(1000.0, 900.0, 0.5, false, false), -50.0);
+        assert_eq!(cruise.step(1000.0, 1100.0, 0.5, (true, false), 0.0), 0.0);
+        assert_eq!(cruise.step(1000.0, 900.0, 0.5, (false, false), 0.0), -50.0);
     }
 }

@@ -12,6 +12,10 @@
 //! bottleneck is never empty, so each base contains half of the queue or more, and a tenth less of
 //! each would leave the rest of it.
 //!
+//! Where others keep a queue of seconds, three round trips would be most of the time to the next
+//! drain. So it ends when it has lasted as long as they take if the queue empties: the standing RTT
+//! before it, and two base RTTs.
+//!
 //! A drain costs three round trips with a tenth less: 1 % of 5 s at an RTT of 100 ms. The first
 //! costs a round trip and a half.
 //!
@@ -29,6 +33,9 @@ const ROUNDS: u32 = 3;
 /// Time that it lasts at least, s: flows with short RTTs must wait for those with long ones.
 const LEAST: f64 = 0.2;
 
+/// Round trips that take so long, s, are worth to be cut short.
+const SLOW: f64 = 0.25;
+
 /// Round trips from one drain to the next, at least.
 pub(super) const MIN_ROUNDS: f64 = 20.0;
 
@@ -45,6 +52,8 @@ pub(super) struct Excursion {
     rounds: u32,
     /// The lowest RTT since its packets are acknowledged.
     min: f64,
+    /// A packet that left in it was acknowledged.
+    answered: bool,
     /// Window and standing RTT before it.
     before: (f64, f64),
 }
@@ -55,6 +64,7 @@ impl Excursion {
             began: now,
             rounds: 0,
             min: f64::INFINITY,
+            answered: false,
             before: (window, standing),
         }
     }
@@ -64,12 +74,21 @@ impl Excursion {
         if now - self.began > FEEDBACK * standing {
             self.min = super::lower(self.min, rtt);
         }
+        self.answered |= now - rtt >= self.began;
     }
 
     /// Ends a round trip. Returns whether the excursion is over.
     pub fn on_round(&mut self, now: f64) -> bool {
         self.rounds += 1;
         self.rounds >= ROUNDS && now - self.began >= LEAST
+    }
+
+    /// Whether it has lasted as long as its round trips take if the queue is gone after the first of
+    /// them. Where others keep a queue of seconds, each takes as long as the first.
+    pub fn is_long(&self, now: f64, base: f64) -> bool {
+        let usual = self.before.1 + f64::from(ROUNDS - 1) * base;
+        let heard = self.answered && self.min.is_finite();
+        heard && self.before.1 >= SLOW && now - self.began >= usual
     }
 
     /// Whether packets of the smaller window are acknowledged.
@@ -101,6 +120,21 @@ mod tests {
         drain.on_sample(1.2, 0.095, 0.1);
         assert_eq!(drain.min(), 0.09);
         assert_eq!(drain.before(), (100.0, 0.1));
+    }
+
+    #[test]
+    fn a_queue_of_others_does_not_make_it_longer() {
+        // 2 s of queue on a path of 0.1 s: with an empty queue the second and the third round trip
+        // would take 0.1 s each.
+        let mut drain = Excursion::begin(1.0, 100.0, 2.1);
+        drain.on_sample(2.95, 2.0, 2.1);
+        assert!(!drain.is_long(4.0, 0.1), "that packet left before");
+        drain.on_sample(3.0, 2.0, 2.1);
+        assert!(!drain.is_long(3.2, 0.1));
+        assert!(drain.is_long(3.4, 0.1));
+        let mut short = Excursion::begin(1.0, 100.0, 0.2);
+        short.on_sample(1.2, 0.2, 0.2);
+        assert!(!short.is_long(2.0, 0.01), "it ends with a round trip");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Whimbrel {
         }
     }
 
-    fn begin_drain(&mut self, now: f64) {
+    pub(super) fn begin_drain(&mut self, now: f64) {
         let cruise = match self.mode {
             Mode::Push(push, cruise) => {
                 self.window = push.before().0;
@@ -118,13 +118,27 @@ impl Whimbrel {
     }
 
     pub(super) fn on_draining_round(&mut self, now: f64) {
-        let Mode::Drain(drain, cruise) = &mut self.mode else {
+        if let Mode::Drain(drain, _) = &mut self.mode
+            && drain.on_round(now)
+        {
+            self.end_drain(now);
+        }
+    }
+
+    /// Ends a drain or a trial that takes too long because others keep the queue.
+    pub(super) fn end_long_excursion(&mut self, now: f64) {
+        let base = self.delays.base();
+        match &self.mode {
+            Mode::Drain(drain, _) if drain.is_long(now, base) => self.end_drain(now),
+            Mode::Trial(trial, _) if trial.is_long(now, base) => self.end_trial(now),
+            _ => {}
+        }
+    }
+
+    fn end_drain(&mut self, now: f64) {
+        let Mode::Drain(drain, cruise) = self.mode else {
             return;
         };
-        if !drain.on_round(now) {
-            return;
-        }
-        let (drain, cruise) = (*drain, *cruise);
         let (window, standing) = drain.before();
         self.window = window;
         let base = self.delays.base();
@@ -139,7 +153,11 @@ impl Whimbrel {
         self.losses.end_drain(now, self.free);
         self.was_own = self.free && before - noise >= queue_owner::SEVERAL * alone;
         let kept = queue_owner::is_kept(before, left, self.several(), STAYS);
-        self.failed_drains = if kept { self.failed_drains + 1 } else { 0 };
+        self.failed_drains = match (kept, self.is_huge(left)) {
+            (true, true) => FAILED_DRAINS,
+            (true, false) => self.failed_drains + 1,
+            (false, _) => 0,
+        };
         if self.failed_drains >= FAILED_DRAINS && self.config.elasticity {
             self.begin_competing(Sign::Queue, now);
             return;
@@ -168,12 +186,17 @@ impl Whimbrel {
     }
 
     pub(super) fn on_trying_round(&mut self, now: f64) {
-        let Mode::Trial(trial, compete) = &mut self.mode else {
+        if let Mode::Trial(trial, _) = &mut self.mode
+            && trial.on_round(now)
+        {
+            self.end_trial(now);
+        }
+    }
+
+    fn end_trial(&mut self, now: f64) {
+        let Mode::Trial(trial, compete) = &self.mode else {
             return;
         };
-        if !trial.on_round(now) {
-            return;
-        }
         let (trial, mut compete) = (*trial, compete.clone());
         let (window, standing) = trial.before();
         let (base, min) = (self.delays.base(), trial.min());

@@ -22,6 +22,7 @@
 //! | `losses.rs` | how sure is it that a loss is congestion |
 //! | `overflows.rs` | do losses come where the queue is long |
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
+//! | `surges.rs` | does the capacity vary |
 //! | `compete.rs` | beside others that do not: CUBIC |
 //! | `path.rs` | a longer path is not a queue |
 //! | `excursions.rs` | when drains and trials begin, and what they have shown |
@@ -74,6 +75,7 @@ mod queue_owner;
 mod rhythm;
 mod share;
 mod startup;
+mod surges;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -100,6 +102,7 @@ use path::Suspected;
 use rhythm::Rhythm;
 use share::Share;
 use startup::Startup;
+use surges::Surges;
 use target::Target;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -171,6 +174,10 @@ const OVERFLOW: u64 = 500;
 /// share.
 const LONGEST: f64 = 0.05;
 const MANY: f64 = 64.0;
+
+/// The longest path without a queue: twice a geostationary satellite's, and some. What takes longer
+/// is an outage.
+const LONGEST_PATH: Duration = Duration::from_millis(1500);
 
 /// What the controller is doing, and what it knows only while it does so.
 #[derive(Debug, Clone)]
@@ -263,6 +270,9 @@ struct Whimbrel {
     tried: bool,
     /// Drains in a row after which the queue was still long.
     failed_drains: u32,
+    /// Round trips in a row with a huge queue.
+    huge: u32,
+    surges: Surges,
     /// Changes of the path.
     changes: u64,
     /// A drain has begun on this path.
@@ -335,6 +345,8 @@ impl Whimbrel {
             emptied: false,
             tried: false,
             failed_drains: 0,
+            huge: 0,
+            surges: Surges::NONE,
             changes: 0,
             drained: false,
             free: false,
@@ -386,7 +398,17 @@ impl Whimbrel {
         }
         let limit = self.noise_limit();
         let beyond = limit - self.own_queue();
-        lower(higher(self.fullness.allowance(), beyond), limit)
+        let shown = match self.is_crowded() {
+            true => 0.0,
+            false => self.fullness.allowance(),
+        };
+        lower(higher(shown, beyond), limit)
+    }
+
+    /// Whether the buffer has overflowed lately, and the last drain has left more than flows of this
+    /// algorithm make: what a push takes there, others lose.
+    fn is_crowded(&self) -> bool {
+        self.round.count <= self.limited && !self.emptied
     }
 
     /// By how much noise may explain a standing RTT above the base.
@@ -439,6 +461,7 @@ impl Whimbrel {
         {
             let headroom = match &self.mode {
                 Mode::Cruise(cruise) if !self.losses.suspicious() => cruise.headroom(),
+                Mode::Compete(_) if !self.losses.suspicious() => compete::HEADROOM,
                 _ => Cruise::new().headroom(),
             };
             let delivered = rate * self.slow_trip() / (1.0 - self.losses.floor());
@@ -467,7 +490,8 @@ impl Whimbrel {
             let rtt = forward.map(Duration::from_secs_f64);
             let observed = self.step.on_sample(ack, rtt);
             if let Some(change) = observed.change {
-                let counts = change.to < change.from || self.may_be_longer(ack, now);
+                let longer = change.to <= LONGEST_PATH && self.may_be_longer(ack, now);
+                let counts = change.to < change.from || longer;
                 self.suspected.end();
                 if counts {
                     self.on_new_path(now, &change);
@@ -606,6 +630,7 @@ impl Whimbrel {
         if ack.round_start {
             self.on_round(ack, now);
         }
+        self.end_long_excursion(now);
         let standing = self.delays.standing();
         let early = self.early.on_ack(now, standing).is_some();
         let stroke = self.clock.on_ack(now, standing);
@@ -629,7 +654,12 @@ impl Whimbrel {
                 let room = self.has_room(rate);
                 let gain = self.config.gain;
                 let used = ack.cwnd_limited || self.is_small();
-                let step = cruise.step(self.window, target, gain, room, used);
+                let (base, seen) = (self.delays.base(), self.delays.seen());
+                let least = match self.round.count > self.limited {
+                    true => self.surges.growth(now, base, seen, standing),
+                    false => 0.0,
+                };
+                let step = cruise.step(self.window, target, gain, (room, used), least);
                 self.window += step * acked / self.window;
                 if cruise.is_fast() && self.recent_queue() > wanted {
                     self.end_growth(ack, alpha);

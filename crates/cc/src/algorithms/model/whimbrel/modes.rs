@@ -19,7 +19,7 @@ use super::fullness::Stage;
 use super::losses::Round;
 use super::queue_owner;
 use super::startup::{Queue, Startup};
-use super::{Mode, SURE, Whimbrel};
+use super::{MIN_WINDOW, Mode, SURE, Whimbrel};
 use crate::interface::{Ack, Signal};
 use crate::path_change::Change;
 use whimbrel_units::Duration;
@@ -27,6 +27,11 @@ use whimbrel_units::Duration;
 /// The longest target of one flow that counts for this, s: that of 1100 packets per second. So
 /// flows of this algorithm of 1 Mbit/s each, or more, are never taken for others.
 const OWN_MAX: f64 = 0.003;
+
+/// A queue that is so many times as long as flows of this algorithm make it is worth a drain at
+/// once, after so many round trips: each takes long.
+const HUGE: f64 = 4.0;
+const HUGE_ROUNDS: u32 = 3;
 
 /// What a round trip forgets of the maximum rate.
 const FORGET: f64 = 0.002;
@@ -41,6 +46,9 @@ const FEW: f64 = 16.0;
 /// The window from which on each eighth of a round trip has two acknowledgments of two packets
 /// unless they come in batches, segments.
 const DENSE: f64 = 32.0;
+
+/// Part of what a competing flow sends above which its losses are its own, wherever the queue is.
+const FLOOD: f64 = 0.15;
 
 /// Largest growth of the window when it begins to compete.
 const BACK: f64 = 3.0;
@@ -72,9 +80,16 @@ impl Whimbrel {
         }
     }
 
+    /// Whether a queue is far longer than flows of this algorithm make it, and longer than what a
+    /// newcomer's startup may add: the base RTT.
+    pub(super) fn is_huge(&self, queue: f64) -> bool {
+        queue > (HUGE * self.foreign()).max(self.delays.base())
+    }
+
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.yielding.reset();
+        self.huge = 0;
     }
 
     /// The step of the default mode is small again.
@@ -274,7 +289,13 @@ impl Whimbrel {
             }
             Mode::Drain(..) => self.on_draining_round(now),
             Mode::Push(..) => self.on_pushing_round(),
-            Mode::Compete(_) => self.on_competing_round(now, quiet_buffer),
+            Mode::Compete(compete) => {
+                if let Some(back) = excess.filter(|back| *back > FLOOD) {
+                    self.window = (self.window * (1.0 - back)).max(MIN_WINDOW * self.mss);
+                    compete.restart(self.window, self.segment);
+                }
+                self.on_competing_round(now, quiet_buffer);
+            }
             Mode::Trial(..) => self.on_trying_round(now),
         }
     }
@@ -310,6 +331,16 @@ impl Whimbrel {
         if elastic && self.config.elasticity {
             self.window = onset.min(BACK * self.window).max(self.window);
             self.begin_competing(Sign::Queue, now);
+            return;
+        }
+        self.surges
+            .on_round(now, queue, foreign, self.delays.base());
+        self.huge = match self.is_huge(queue) {
+            true => self.huge + 1,
+            false => 0,
+        };
+        if self.huge >= HUGE_ROUNDS && self.config.drain && self.config.elasticity {
+            self.begin_drain(now);
         } else {
             let own = self.want(self.own_rate());
             self.share.on_round(queue - self.allowance(), own);
@@ -327,7 +358,7 @@ impl Whimbrel {
         // The noise is worth a look: it may explain the delay, and hide the queue that the flow
         // wants.
         let delay = self.delays.queue().max(self.target.delay(self.own_rate()));
-        let noise = self.config.noise && delay < self.noise_limit();
+        let noise = self.config.noise && delay < self.noise_limit() && !self.is_crowded();
         if noise && !self.losses.suspicious() && self.fullness.may_push() {
             let before = self.delays.half();
             self.mode = Mode::Push(Excursion::begin(now, self.window, before), cruise);
