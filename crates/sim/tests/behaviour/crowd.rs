@@ -42,6 +42,10 @@ fn mean(text: &str, runs: u64, value: impl Fn(Outcome) -> f64) -> f64 {
 #[test]
 fn flows_that_drain_together_do_not_take_each_other_for_others() {
     let delay = mean_delay("whimbrel");
+    println!(
+        "with {delay}, without {}",
+        mean_delay("whimbrel?drain=false")
+    );
     assert!(delay < ms(160.0), "{delay}");
     let without = mean_delay("whimbrel?drain=false");
     assert!(without > ms(160.0), "{without}");

@@ -197,10 +197,15 @@ impl Compete {
     }
 
     /// The time between trials, at least, s; `None` if it is too early for one, or there are none.
-    pub fn between_trials(&self, now: f64, base: f64) -> Option<f64> {
+    pub fn between_trials(&self, now: f64, base: f64, standing: f64) -> Option<f64> {
         let (between, first) = TRIAL_ROUNDS;
         let tries = self.sign == Sign::Queue && now - self.since > first * base;
-        tries.then(|| self.wait.max(between * base))
+        // A trial beside others takes as long as their queue. The first one may find only own flows.
+        let trip = match self.wait > TRIALS.0 {
+            true => standing,
+            false => base,
+        };
+        tries.then(|| self.wait.max(between * trip))
     }
 
     /// The clock strikes. Where there are no trials, it listens whether others drain.
@@ -302,17 +307,19 @@ mod tests {
     #[test]
     fn trials_become_rarer() {
         let mut compete = Compete::begin(Sign::Queue, 0.0, 100_000.0, 0.1);
-        assert_eq!(compete.between_trials(0.3, 0.1), None);
-        assert_eq!(compete.between_trials(0.31, 0.1), Some(4.0));
+        assert_eq!(compete.between_trials(0.3, 0.1, 0.1), None);
+        assert_eq!(compete.between_trials(0.31, 0.1, 0.1), Some(4.0));
         assert_eq!(
-            compete.between_trials(7.0, 0.6),
+            compete.between_trials(7.0, 0.6, 1.0),
             Some(12.0),
-            "20 round trips"
+            "20 base RTTs"
         );
         for wait in [8.0, 16.0, 32.0, 32.0] {
             compete.resume(100.0, 100_000.0, 0.1);
-            assert_eq!(compete.between_trials(101.1, 0.1), Some(wait));
+            assert_eq!(compete.between_trials(101.1, 0.1, 0.1), Some(wait));
         }
+        let slow = compete.between_trials(101.1, 0.1, 3.0);
+        assert_eq!(slow, Some(60.0), "beside others 20 round trips");
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Whimbrel {
                 if stroke.is_some() {
                     compete.listen(now, self.window, self.delays.standing());
                 }
-                let between = compete.between_trials(now, base);
+                let between = compete.between_trials(now, base, self.delays.standing());
                 let first = early && !self.tried;
                 if between.is_some_and(|between| first || counts(between)) {
                     self.begin_trial(now);
@@ -65,7 +65,7 @@ impl Whimbrel {
                 self.begin_drain(now);
             }
             Mode::Compete(compete) => {
-                let Some(between) = compete.between_trials(now, rtt) else {
+                let Some(between) = compete.between_trials(now, rtt, rtt) else {
                     return;
                 };
                 let (period, least) = match self.tried {

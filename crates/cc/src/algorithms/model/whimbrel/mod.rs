@@ -118,6 +118,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/forward.rs",
         "algorithms/model/whimbrel/target.rs",
         "algorithms/model/whimbrel/startup.rs",
+        "algorithms/model/whimbrel/surges.rs",
         "algorithms/model/whimbrel/cruise.rs",
         "algorithms/model/whimbrel/drain.rs",
         "algorithms/model/whimbrel/clock.rs",

@@ -9,8 +9,9 @@
 //!
 //! Surges that have come and gone are the sign: within the last [`MEMORY`] the queue was [`LONG`]
 //! times as long as flows of this algorithm make it, and longer than [`PART`] of the base RTT, it
-//! was so before, and the base RTT was seen within the last round trips. One surge is no sign: a
-//! flow that begins makes one, and several that begin together make several within seconds. Then, while there is room, the window grows by
+//! was so again and again for [`SERIES`], and the base RTT was seen within the last round trips. One
+//! surge is no sign: a flow that begins makes one, and several that begin together make several
+//! within seconds. Then, while there is room, the window grows by
 //! a factor of e in [`TIME`], whatever the RTT. There is no room at the fixed point, so shares do
 //! not depend on this.
 //!
@@ -21,11 +22,12 @@
 const LONG: f64 = 4.0;
 const PART: f64 = 0.125;
 
-/// For so long a surge is remembered, s, and the one before it for twice as long.
+/// For so long a surge is remembered, s.
 const MEMORY: f64 = 20.0;
 
-/// Surges that are closer than this, s, count as one.
-const APART: f64 = 5.0;
+/// A series of surges, none later than this memory after the one before it, lasts longer than the
+/// startups of flows that begin together, s.
+const SERIES: f64 = 10.0;
 
 /// The base RTT was seen lately: within so many round trips, or this time, s.
 const LATELY: (f64, f64) = (2.0, 0.5);
@@ -40,22 +42,22 @@ const MOST: f64 = 0.125;
 pub(super) struct Surges {
     /// When the last one was seen.
     last: f64,
-    /// And the one before it.
-    before: f64,
+    /// The first one of this series.
+    first: f64,
 }
 
 impl Surges {
     /// There was none.
     pub const NONE: Self = Self {
         last: f64::NEG_INFINITY,
-        before: f64::NEG_INFINITY,
+        first: f64::INFINITY,
     };
 
     /// Ends a round trip with this `queue`. Flows of this algorithm make one of `foreign` at most.
     pub fn on_round(&mut self, now: f64, queue: f64, foreign: f64, base: f64) {
         if queue > (LONG * foreign).max(PART * base) {
-            if now - self.last > APART {
-                self.before = self.last;
+            if now - self.last > MEMORY {
+                self.first = now;
             }
             self.last = now;
         }
@@ -66,7 +68,7 @@ impl Surges {
     pub fn growth(&self, now: f64, base: f64, seen: f64, standing: f64) -> f64 {
         let (rounds, time) = LATELY;
         let gone = now - seen < (rounds * standing).max(time);
-        match gone && now - self.last < MEMORY && now - self.before < 2.0 * MEMORY {
+        match gone && now - self.last < MEMORY && self.last - self.first > SERIES {
             true => (base / TIME).min(MOST),
             false => 0.0,
         }
@@ -83,9 +85,9 @@ mod tests {
         let growth = |surges: &Surges, now: f64, seen| surges.growth(now, 0.3, seen, 0.3);
         surges.on_round(1.0, 0.04, 0.012, 0.3);
         assert_eq!(growth(&surges, 1.1, 1.1), 0.0, "no surge");
-        for now in [2.0, 5.0, 9.0] {
+        for now in [2.0, 5.0, 11.0] {
             surges.on_round(now, 0.05, 0.012, 0.3);
-            assert_eq!(growth(&surges, now + 0.1, now), 0.0, "one surge");
+            assert_eq!(growth(&surges, now + 0.1, now), 0.0, "startups");
         }
         surges.on_round(15.0, 0.05, 0.012, 0.3);
         assert_eq!(growth(&surges, 15.1, 14.4), 0.0, "the queue is still there");
@@ -97,7 +99,7 @@ mod tests {
     fn growth_depends_on_time_and_not_on_round_trips() {
         let surges = Surges {
             last: 0.0,
-            before: 0.0,
+            first: -20.0,
         };
         for (base, growth) in [(0.025, 0.01), (0.1, 0.04), (0.6, MOST)] {
             assert_eq!(surges.growth(1.0, base, 1.0, base), growth, "{base}");
@@ -109,8 +111,8 @@ mod tests {
         for (queue, growth) in [(0.07, 0.0), (0.08, MOST)] {
             let mut surges = Surges::NONE;
             surges.on_round(1.0, queue, 0.012, 0.6);
-            surges.on_round(9.0, queue, 0.012, 0.6);
-            assert_eq!(surges.growth(9.1, 0.6, 9.1, 0.6), growth, "{queue}");
+            surges.on_round(12.0, queue, 0.012, 0.6);
+            assert_eq!(surges.growth(12.1, 0.6, 12.1, 0.6), growth, "{queue}");
         }
     }
 }

