@@ -42,13 +42,9 @@ fn mean(text: &str, runs: u64, value: impl Fn(Outcome) -> f64) -> f64 {
 #[test]
 fn flows_that_drain_together_do_not_take_each_other_for_others() {
     let delay = mean_delay("whimbrel");
-    println!(
-        "with {delay}, without {}",
-        mean_delay("whimbrel?drain=false")
-    );
-    assert!(delay < ms(160.0), "{delay}");
+    assert!(delay < ms(200.0), "{delay}");
     let without = mean_delay("whimbrel?drain=false");
-    assert!(without > ms(160.0), "{without}");
+    assert!(without > ms(215.0), "{without}");
 }
 
 /// 20 flows at 20 Mbit/s and an RTT of 10 ms, with a buffer of a BDP: 1.7 packets on the path for
