@@ -50,7 +50,6 @@ impl Outgoing {
 /// A datagram that was made but could not leave with those before it.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub transmit: Transmit,
-    pub link: usize,
+    pub outgoing: Outgoing,
     pub data: Vec<u8>,
 }

@@ -76,11 +76,8 @@ impl State {
             let fits = buffer.len() + transmit.size <= MAX_BATCH && transmit.size <= segment;
             if !fits || !collected.goes_with(&transmit, link) {
                 let data = scratch[..transmit.size].to_vec();
-                self.held.push_back(Held {
-                    transmit,
-                    link,
-                    data,
-                });
+                let outgoing = Outgoing::new(&transmit, link, false);
+                self.held.push_back(Held { outgoing, data });
                 return batch;
             }
             buffer.extend_from_slice(&scratch[..transmit.size]);
@@ -112,22 +109,14 @@ impl State {
         self.farewells += made;
         self.feedback.log_datagram(now, buffer);
         if made > max_segments.get() {
-            let segment = first.segment_size.unwrap_or(buffer.len());
+            let segment = first.segment_size.take().unwrap_or(buffer.len());
             for data in buffer[segment..].chunks(segment) {
                 self.held.push_back(Held {
-                    transmit: Transmit {
-                        destination: transmit.destination,
-                        ecn: transmit.ecn,
-                        size: data.len(),
-                        segment_size: None,
-                        src_ip: transmit.src_ip,
-                    },
-                    link,
+                    outgoing: first,
                     data: data.to_vec(),
                 });
             }
             buffer.truncate(segment);
-            first.segment_size = None;
         }
         Some(first)
     }
@@ -135,7 +124,7 @@ impl State {
     fn take_held(&mut self, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         let held = self.held.pop_front()?;
         buffer.extend_from_slice(&held.data);
-        Some(Outgoing::new(&held.transmit, held.link, false))
+        Some(held.outgoing)
     }
 
     fn permit(&mut self, now: Instant) -> Permission {
