@@ -1,9 +1,10 @@
-//! Panics in a thread: a runtime contains those of a task, and an endpoint those of a connection, so
-//! that a life goes on as if nothing had happened.
+//! Panics in a thread: a runtime contains those of a task, and an endpoint those of a connection,
+//! so that a life goes on as if nothing had happened.
 
 use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
+use std::thread;
 
 thread_local! {
     static FIRST: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -31,6 +32,15 @@ pub(crate) fn begin() {
 /// The first panic since [`begin`].
 pub(crate) fn first() -> Option<String> {
     FIRST.with_borrow(Option::clone)
+}
+
+/// The result of a life, of which a panic is an error.
+pub(crate) fn as_errors<T>(lived: thread::Result<Result<T, String>>) -> Result<T, String> {
+    lived.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("a panic: {}", text.unwrap_or_default()))
+    })
 }
 
 #[cfg(test)]

@@ -177,12 +177,9 @@ struct Life {
 /// Lives a life in a thread and a runtime of its own. Returns what has happened, or what did not
 /// hold.
 pub(super) fn live(plan: &Plan) -> Result<Tally, String> {
-    let lived = std::thread::scope(|scope| scope.spawn(|| live_here(plan)).join());
-    lived.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(format!("a panic: {}", text.unwrap_or_default()))
-    })
+    panics::as_errors(std::thread::scope(|scope| {
+        scope.spawn(|| live_here(plan)).join()
+    }))
 }
 
 fn live_here(plan: &Plan) -> Result<Tally, String> {

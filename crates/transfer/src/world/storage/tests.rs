@@ -2,6 +2,7 @@
 
 use super::life::{Life, Plan, Tally};
 use crate::simulated::calls::{self, Fault, Planted};
+use crate::simulated::panics;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -46,11 +47,7 @@ fn plan(seed: u64) -> Plan {
 fn live(plan: &Plan) -> Result<Tally, String> {
     let lived = catch_unwind(AssertUnwindSafe(|| Life::live(plan)));
     calls::replace(None);
-    lived.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(format!("a panic: {}", text.unwrap_or_default()))
-    })
+    panics::as_errors(lived)
 }
 
 /// The shortest life with the fewest kinds of faults that still fails, and how.
