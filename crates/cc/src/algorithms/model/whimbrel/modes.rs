@@ -19,7 +19,7 @@ use super::fullness::Stage;
 use super::losses::Round;
 use super::queue_owner;
 use super::startup::{Queue, Startup};
-use super::{MIN_WINDOW, Mode, SURE, Whimbrel};
+use super::{Mode, SURE, Whimbrel, surges};
 use crate::interface::{Ack, Signal};
 use crate::path_change::Change;
 use whimbrel_units::Duration;
@@ -28,9 +28,7 @@ use whimbrel_units::Duration;
 /// flows of this algorithm of 1 Mbit/s each, or more, are never taken for others.
 const OWN_MAX: f64 = 0.003;
 
-/// A queue that is so many times as long as flows of this algorithm make it is worth a drain at
-/// once, after so many round trips: each takes long.
-const HUGE: f64 = 4.0;
+/// Round trips after which a huge queue is worth a drain at once: each takes long.
 const HUGE_ROUNDS: u32 = 3;
 
 /// What a round trip forgets of the maximum rate.
@@ -83,7 +81,7 @@ impl Whimbrel {
     /// Whether a queue is far longer than flows of this algorithm make it, and longer than what a
     /// newcomer's startup may add: the base RTT.
     pub(super) fn is_huge(&self, queue: f64) -> bool {
-        queue > (HUGE * self.foreign()).max(self.delays.base())
+        surges::is_long(queue, self.foreign(), self.delays.base())
     }
 
     pub(super) fn enter(&mut self, mode: Mode) {
@@ -253,6 +251,7 @@ impl Whimbrel {
             let rate = self.delivery_rate().unwrap_or(0.0) / self.mss;
             self.reference = (self.reference * (1.0 - FORGET)).max(rate);
         }
+        let least = self.min_window();
         match &mut self.mode {
             Mode::Startup(startup) => {
                 let rate = round.packets * self.mss / span.max(1e-6);
@@ -265,7 +264,7 @@ impl Whimbrel {
             }
             Mode::Cruise(_) => {
                 if let Some(back) = excess {
-                    self.window = (self.window * (1.0 - back)).max(self.min_window());
+                    self.window = (self.window * (1.0 - back)).max(least);
                     self.slow_down();
                 }
                 let room = self.has_room(self.own_rate());
@@ -291,7 +290,7 @@ impl Whimbrel {
             Mode::Push(..) => self.on_pushing_round(),
             Mode::Compete(compete) => {
                 if let Some(back) = excess.filter(|back| *back > FLOOD) {
-                    self.window = (self.window * (1.0 - back)).max(MIN_WINDOW * self.mss);
+                    self.window = (self.window * (1.0 - back)).max(least);
                     compete.restart(self.window, self.segment);
                 }
                 self.on_competing_round(now, quiet_buffer);

@@ -9,16 +9,15 @@
 //!
 //! Surges that have come and gone are the sign: within the last [`MEMORY`] the queue was [`LONG`]
 //! times as long as flows of this algorithm make it, and longer than [`PART`] of the base RTT, it
-//! was so again and again for [`SERIES`], and the base RTT was seen within the last round trips. One
-//! surge is no sign: a flow that begins makes one, and several that begin together make several
-//! within seconds. Then, while there is room, the window grows by
-//! a factor of e in [`TIME`], whatever the RTT. There is no room at the fixed point, so shares do
-//! not depend on this.
+//! was so again and again for [`SERIES`], and the base RTT was seen within the last round trips.
+//! One surge is no sign: a flow that begins makes one, and several that begin together make several
+//! within seconds. Then, while there is room, the window grows by a factor of e in [`TIME`],
+//! whatever the RTT. There is no room at the fixed point, so shares do not depend on this.
 //!
 //! Units: seconds.
 
-/// A surge is so many times as long as the longest queue of flows of this algorithm, and longer
-/// than this part of the base RTT.
+/// A queue is far too long for flows of this algorithm if it is so many times as long as they make
+/// it. A surge is also longer than this part of the base RTT.
 const LONG: f64 = 4.0;
 const PART: f64 = 0.125;
 
@@ -55,7 +54,7 @@ impl Surges {
 
     /// Ends a round trip with this `queue`. Flows of this algorithm make one of `foreign` at most.
     pub fn on_round(&mut self, now: f64, queue: f64, foreign: f64, base: f64) {
-        if queue > (LONG * foreign).max(PART * base) {
+        if is_long(queue, foreign, PART * base) {
             if now - self.last > MEMORY {
                 self.first = now;
             }
@@ -73,6 +72,12 @@ impl Surges {
             false => 0.0,
         }
     }
+}
+
+/// Whether a queue is longer than `least` and far longer than flows of this algorithm make it, who
+/// make one of `foreign` at most.
+pub(super) fn is_long(queue: f64, foreign: f64, least: f64) -> bool {
+    queue > (LONG * foreign).max(least)
 }
 
 #[cfg(test)]
