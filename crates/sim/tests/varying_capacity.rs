@@ -16,8 +16,8 @@ const RADIO: [f64; 120] = [
     0.68, 0.46, 10.85, 3.49, 6.19, 0.5, 3.01, 1.11,
 ];
 
-/// Goodput of each flow, Mbit/s, mean of three seeds: on a link whose rate is the next one of these,
-/// Mbit/s, each `step` seconds, again and again for a minute.
+/// Goodput of each flow, Mbit/s, mean of three seeds: on a link whose rate is the next one of
+/// these, Mbit/s, each `step` seconds, again and again for a minute.
 fn goodputs(rates: &[f64], step: f64, link: &str, flows: &str) -> Vec<f64> {
     let schedule: Vec<String> = (0..(60.0 / step) as usize)
         .map(|i| {
@@ -41,8 +41,8 @@ fn goodputs(rates: &[f64], step: f64, link: &str, flows: &str) -> Vec<f64> {
     sums
 }
 
-/// A buffer of 200 packets holds 0.2 to 8 s. Drains and trials of three round trips took most of the
-/// time, and the flow had 2 % of a fair share; now it has 30 %.
+/// A buffer of 200 packets holds 0.2 to 8 s. Drains and trials of three round trips took most of
+/// the time, and the flow had 2 % of a fair share; now it has 30 %.
 #[test]
 fn whimbrel_competes_where_the_queue_of_others_lasts_for_seconds() {
     let link = "delay = \"50 ms\"\nqueue = \"200 packets\"";

@@ -200,8 +200,8 @@ impl Transfer<'_> {
     }
 }
 
-/// What a flow delivered of a file of this size, and in which time: all of it, or what arrived until
-/// the end of the run.
+/// What a flow delivered of a file of this size, and in which time: all of it, or what arrived
+/// until the end of the run.
 pub fn delivered(flow: &FlowOutcome, size: Bytes) -> (Bytes, Duration) {
     match flow.completion {
         Some(time) => (size, time),

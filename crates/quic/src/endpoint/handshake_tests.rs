@@ -128,8 +128,8 @@ fn the_first_flight_of_two_datagrams_is_repaired() {
     assert!(slower < 3.0, "{slower} s");
 }
 
-/// RFC 9000 section 10.2.3: who closes in the handshake says so in each packet number space that has
-/// keys, and then no more, whatever the other end still sends.
+/// RFC 9000 section 10.2.3: who closes in the handshake says so in each packet number space that
+/// has keys, and then no more, whatever the other end still sends.
 #[test]
 fn who_closes_in_the_handshake_says_so_and_is_silent() {
     let factory = || Factory::for_endpoint("cubic".parse().expect("registered")).seed(1);

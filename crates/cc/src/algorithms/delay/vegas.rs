@@ -43,11 +43,11 @@
 //!   overflows the queue that it should spare. A mean (ns-2) would include the round's own bursts.
 //! * A round trip with fewer than three samples gives no decision, and the window grows as in Reno
 //!   (Linux and ns-3: for one acknowledgment; `linux=true`).
-//! * Linux divides by BaseRTT instead of RTT and by whole packets: `Diff*BaseRTT = floor(cwnd*(RTT -
-//!   BaseRTT)/BaseRTT)` (`linux=true`). On a path that its queue makes longer by half, it counts half
-//!   as many packets again; its 2 to 4 are 2 to below 5.
-//! * BaseRTT is that of the whole connection. Linux forgets it whenever sending resumes with nothing
-//!   in flight (ns-3 does not).
+//! * Linux divides by BaseRTT instead of RTT and by whole packets:
+//!   `Diff*BaseRTT = floor(cwnd*(RTT - BaseRTT)/BaseRTT)` (`linux=true`). On a path that its queue
+//!   makes longer by half, it counts half as many packets again; its 2 to 4 are 2 to below 5.
+//! * BaseRTT is that of the whole connection. Linux forgets it whenever sending resumes with
+//!   nothing in flight (ns-3 does not).
 //! * At the end of slow start the window falls to what the path held, `cwnd*BaseRTT/RTT`, plus a
 //!   segment (Linux, ns-3; ns-2: by an eighth). The window may be twice that, and would otherwise
 //!   shrink by one per round trip.

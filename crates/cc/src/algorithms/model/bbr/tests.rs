@@ -424,8 +424,8 @@ fn an_excess_before_an_idle_time_does_not_add_to_one_after_it() {
         flow.ack(400, mbit(40), RTT);
     }
     assert_eq!(flow.controller.aggregation_budget(), 400 * MSS);
-    // Nothing to send for 20 ms. 60 ms after the last burst, in which the path carries 300 segments,
-    // the next one comes: 800 in 60 ms would be 500 too many.
+    // Nothing to send for 20 ms. 60 ms after the last burst, in which the path carries 300
+    // segments, the next one comes: 800 in 60 ms would be 500 too many.
     flow.controller.ran_dry = true;
     flow.controller
         .on_sent(flow.now + MS * 20, Bytes::new(MSS), Bytes::new(MSS));

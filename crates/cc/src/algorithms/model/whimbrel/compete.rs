@@ -201,7 +201,8 @@ impl Compete {
     pub fn between_trials(&self, now: f64, base: f64, standing: f64) -> Option<f64> {
         let (between, first) = TRIAL_ROUNDS;
         let tries = self.sign == Sign::Queue && now - self.since > first * base;
-        // A trial beside others takes as long as their queue. The first one may find only own flows.
+        // A trial beside others takes as long as their queue. The first one may find only own
+        // flows.
         let trip = match self.wait > TRIALS.0 {
             true => standing,
             false => base,

@@ -83,8 +83,8 @@ impl Excursion {
         self.rounds >= ROUNDS && now - self.began >= LEAST
     }
 
-    /// Whether it has lasted as long as its round trips take if the queue is gone after the first of
-    /// them. Where others keep a queue of seconds, each takes as long as the first.
+    /// Whether it has lasted as long as its round trips take if the queue is gone after the first
+    /// one. Where others keep a queue of seconds, each takes as long as the first.
     pub fn is_long(&self, now: f64, base: f64) -> bool {
         let usual = self.before.1 + f64::from(ROUNDS - 1) * base;
         let heard = self.answered && self.min.is_finite();

@@ -406,8 +406,8 @@ impl Whimbrel {
         lower(higher(shown, beyond), limit)
     }
 
-    /// Whether the buffer has overflowed lately, and the last drain has left more than flows of this
-    /// algorithm make: what a push takes there, others lose.
+    /// Whether the buffer has overflowed lately, and the last drain has left more than flows of
+    /// this algorithm make: what a push takes there, others lose.
     fn is_crowded(&self) -> bool {
         self.round.count <= self.limited && !self.emptied
     }
