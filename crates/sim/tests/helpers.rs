@@ -79,6 +79,37 @@ fn without_losses_helpers_change_nothing() {
     }
 }
 
+/// Their packets use the fields of a segment otherwise, or have no acknowledgments.
+#[test]
+fn helpers_leave_flows_alone_that_are_not_tcp() {
+    let flows = [
+        "controller = \"aatp\"",
+        "controller = \"enhanced-aatp\"",
+        "kind = \"udp\"\nrate = \"5 Mbit/s\"\npacket = \"500 B\"",
+        "controller = \"newreno\"\nstreams = 4",
+    ];
+    let lost = "random = 0.01, outages = [[\"1 s\", \"1.5 s\"]]";
+    for flow in flows {
+        let outcome = |helper: &str| {
+            let text = format!(
+                "[link.air]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nloss = {{ {lost} }}\n\
+                 {helper}\n[[flow]]\nroute = [\"air\"]\n{flow}\n[run]\nduration = \"5 s\""
+            );
+            let scenario = Scenario::parse(&text, Path::new("helper.toml")).expect("a scenario");
+            let flow = run(&scenario.points()[0].network(1)).flows.remove(0);
+            (flow.delivered, flow.packets_sent, flow.lost)
+        };
+        let alone = outcome("");
+        for helper in ["\"snoop\"", "\"eln\"", "{ freeze = \"200 ms\" }"] {
+            assert_eq!(
+                outcome(&format!("helper = {helper}")),
+                alone,
+                "{helper} {flow}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_a_helper_does_is_the_same_whether_a_run_is_sampled_or_not() {
     for (helper, order) in [

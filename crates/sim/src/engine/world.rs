@@ -12,7 +12,7 @@ use super::sources::{EndId, Source, Sources};
 use super::time_queue::TimeQueue;
 use crate::any_flow::{AnyFlow, Shared};
 use crate::flow::interface::{Context, Flow, PathEnd};
-use crate::network::{FlowSpec, Helped, LinkId, Network};
+use crate::network::{FlowSpec, Helped, LinkId, Network, Traffic};
 use crate::observe::{self, End, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::packet::{Flags, Packet};
@@ -302,16 +302,19 @@ impl<'a, O: Observe> World<'a, O> {
         }
     }
 
-    /// Whether a packet belongs to a flow whose acknowledgments a helper understands.
-    fn single_path(&self, packet: &Packet) -> bool {
+    /// Whether a packet belongs to a flow whose acknowledgments a helper understands: those of
+    /// AATP, of multipath connections and of real packets use the fields of a [`Packet`] otherwise.
+    fn is_understood(&self, packet: &Packet) -> bool {
         let path = self.flow_path(PathId::of(packet));
-        !self.network.flows[path.flow].is_multipath()
+        let flow = &self.network.flows[path.flow];
+        let is_tcp = matches!(flow.traffic, Traffic::Tcp(_));
+        is_tcp && flow.host.is_none() && !flow.is_multipath()
     }
 
     /// A helper sees a packet that enters its link.
     #[inline(never)]
     fn show_entry(&mut self, at: Time, helped: Helped, packet: &mut Packet) {
-        if self.single_path(packet) {
+        if self.is_understood(packet) {
             self.helpers[helped.number].enters(at, helped.side, packet);
             self.set_helper(helped.number);
         }
@@ -323,7 +326,7 @@ impl<'a, O: Observe> World<'a, O> {
         let Some(helped) = self.pipes[link.index()].exit else {
             return false;
         };
-        if !self.single_path(packet) {
+        if !self.is_understood(packet) {
             return false;
         }
         let agent = &mut self.helpers[helped.number];
