@@ -103,7 +103,7 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
     };
     let probed = probed.as_ref();
     for warning in probed.map(PathMeasurement::warnings).unwrap_or_default() {
-        anstream::eprintln!("{}", fill(&format!("warning: {warning}"), " "));
+        print::note(fill(&format!("warning: {warning}"), " "));
     }
     let mut path = args.path.path();
     path.only_one("there is one path; write one value")?;

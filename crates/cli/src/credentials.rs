@@ -4,6 +4,7 @@ mod stranger;
 
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
+use crate::print;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -159,7 +160,7 @@ impl Credentials {
     /// no error, and said on standard error.
     pub fn accepted(&self) {
         if let Err(error) = self.known.accepted() {
-            eprintln!("note: the token was not remembered: {error}");
+            print::note(format_args!("note: the token was not remembered: {error}"));
         }
     }
 

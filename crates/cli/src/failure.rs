@@ -1,6 +1,7 @@
 //! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other
 //! errors; success if the reader of a pipe has closed it.
 
+use crate::print;
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
 pub use whimbrel_study::BadInput;
@@ -26,7 +27,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {}", words::plain(&text(error)));
+    print::note(format_args!("error: {}", words::plain(&text(error))));
     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref()) {
         return ExitCode::from(exit_code(error));
     }
@@ -95,9 +96,9 @@ pub fn exit_code(error: &Error) -> u8 {
 pub fn of_arguments(error: &clap::Error) -> ExitCode {
     let text = error.render().ansi().to_string();
     if error.use_stderr() {
-        anstream::eprint!("{}", words::plain(&text));
-    } else {
-        anstream::print!("{text}");
+        print::aside(words::plain(&text));
+    } else if let Err(error) = print::text(text) {
+        return report(&error);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

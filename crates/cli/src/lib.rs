@@ -3,6 +3,9 @@
 //! A program of one's own is the whole command with further algorithms in its table if its `main`
 //! is [`main_with`]: see `examples/own-algorithm`.
 
+// `print::note`: standard error that takes nothing is no reason to panic.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 mod advise;
 mod code;
 mod compare;

@@ -6,6 +6,7 @@ mod topology;
 
 use crate::failure::BadInput;
 use crate::path::{PathArgs, flag};
+use crate::print;
 use crate::sim;
 use direction::{ForwardArgs, ReverseArgs};
 use std::ffi::OsString;
@@ -267,7 +268,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     };
     let status = outcome.report.status;
     if !args.quiet {
-        eprint!("{}", outcome.text());
+        print::aside(outcome.text());
     }
     outcome.finish()?;
     Ok(ExitCode::from(status))
@@ -277,7 +278,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
 fn refused(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
         RunError::Link(LinkError::Command { status, .. }) => {
-            eprintln!("error: {error}");
+            print::note(format_args!("error: {error}"));
             Ok(ExitCode::from(status))
         }
         error => Err(error.into()),
@@ -293,11 +294,11 @@ fn shell(quiet: bool, options: &Options) -> Vec<OsString> {
             Some(format!("{} {address}", name(node)))
         });
         let nodes: Vec<String> = nodes.collect();
-        eprintln!(
+        print::note(format_args!(
             "This shell is at `{}` of {}.",
             name(options.at),
             nodes.join(", ")
-        );
+        ));
     }
     vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]
 }

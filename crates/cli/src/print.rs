@@ -1,4 +1,4 @@
-//! Results on standard output, as JSON or as text.
+//! Results on standard output, as JSON or as text; notes and errors on standard error.
 
 use serde::Serialize;
 use std::fmt::Display;
@@ -11,6 +11,17 @@ pub fn text(text: impl Display) -> anyhow::Result<ExitCode> {
     write!(out, "{text}")?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a text to standard error. That nothing reads it any more, or that its disk is full, is no
+/// reason to end, nor to change the exit status. Colors are left out if it is no terminal.
+pub fn aside(text: impl Display) {
+    write!(anstream::stderr().lock(), "{text}").ok();
+}
+
+/// Writes a line to standard error, as [`aside`] does.
+pub fn note(line: impl Display) {
+    aside(format_args!("{line}\n"));
 }
 
 /// Prints a value as JSON.

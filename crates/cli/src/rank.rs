@@ -154,6 +154,11 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
 pub fn writable_cache(folder: Option<&Path>, kind: Kind) -> Option<Cache> {
     let cache = Cache::open_to_write(folder, kind);
     cache
-        .inspect_err(|error| eprintln!("warning: cannot store results: {}", error.text()))
+        .inspect_err(|error| {
+            print::note(format_args!(
+                "warning: cannot store results: {}",
+                error.text()
+            ));
+        })
         .ok()
 }

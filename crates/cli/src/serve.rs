@@ -4,6 +4,7 @@ mod access;
 
 use crate::failure::BadInput;
 use crate::over_tcp;
+use crate::print;
 use crate::priority::priority;
 use crate::send::qlog_folder;
 use crate::stop::runtime;
@@ -253,7 +254,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         };
         let display = Arc::new(display);
         let gone =
-            || eprintln!("note: nobody reads the output any more; the server goes on without it");
+            || print::note("note: nobody reads the output any more; the server goes on without it");
         let out = Output::new(io::stdout(), args.json, gone).context("cannot start a thread")?;
         let out = Arc::new(out);
         let scrapers = match args.metrics {
@@ -280,7 +281,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let on_event = move |event: Event| {
             service::count(&counting, &event);
             if let Some(Err(error)) = audit.as_ref().map(|audit| audit.record(&event)) {
-                shown.print(&format!("--audit: {error}"), |line| eprintln!("{line}"));
+                shown.print(&format!("--audit: {error}"), |line| print::note(line));
             }
             let line = match as_json {
                 true => event.json().to_string(),

@@ -6,6 +6,7 @@
 
 mod names;
 
+use crate::print;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::env::Shells;
@@ -92,8 +93,7 @@ pub fn man<C: CommandFactory>(args: &ManArgs) -> anyhow::Result<ExitCode> {
         page(sub, &format!("whimbrel-{}", sub.get_name()), &args.folder)?;
         count += 1;
     }
-    println!("{count} pages in {}", args.folder.display());
-    Ok(ExitCode::SUCCESS)
+    print::text(format_args!("{count} pages in {}\n", args.folder.display()))
 }
 
 fn page(command: &clap::Command, name: &str, folder: &Path) -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ mod outputs;
 mod status;
 
 use crate::failure::BadInput;
+use crate::print;
 use outputs::OutputArgs;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -205,7 +206,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
     let ended = match session.run(&agent, |news| say(&args, news)) {
         Ok(ended) => ended,
         Err(SessionError::NotStarted(not_started)) => {
-            eprintln!("error: {not_started}");
+            print::note(format_args!("error: {not_started}"));
             return Ok(ExitCode::from(not_started.status));
         }
         Err(error) => return Err(error.into()),
@@ -265,21 +266,21 @@ fn above_zero(text: &str) -> Result<Duration, String> {
 /// Says what happens meanwhile.
 fn say(args: &TcpArgs, news: News<'_>) {
     match news {
-        News::Shared => eprintln!(
+        News::Shared => print::note(
             "note: another `whimbrel tcp` controls connections of this cgroup; those that it \
-             chooses stay with it"
+             chooses stay with it",
         ),
         _ if args.quiet => {}
-        News::Controlling(cgroup) => eprintln!(
+        News::Controlling(cgroup) => print::note(format_args!(
             "new connections of {} are under {}, until Ctrl-C",
             cgroup.display(),
             args.controller
-        ),
-        News::Waiting(unfinished) => eprintln!(
+        )),
+        News::Waiting(unfinished) => print::note(format_args!(
             "waiting for {} with unacknowledged data, at most {} (--linger); Ctrl-C stops waiting",
             count(unfinished as u64, "connection"),
             args.linger
-        ),
+        )),
     }
 }
 

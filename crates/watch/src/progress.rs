@@ -1,7 +1,7 @@
 //! The progress bar.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,7 +76,8 @@ impl Observer for Bar {
     }
 
     fn note(&self, text: &str) {
-        self.suspend(|| eprintln!("{text}"));
+        // Nobody may read standard error any more.
+        self.suspend(|| writeln!(io::stderr(), "{text}").ok());
     }
 }
 
