@@ -206,7 +206,35 @@ fn mistakes_name_file_line_key_and_the_nearest_word() {
         ),
         (
             row("label = \"\"\npaper = [1, 2]"),
-            "a.toml:8: experiment.row.paper: has 2 numbers for 1 rows",
+            "a.toml:8: experiment.row.paper: has 2 numbers for 1 row",
+        ),
+        (
+            row("label = \"\"\npaper = 1"),
+            "a.toml:8: experiment.row.paper: needs a tolerance, of the row or under [experiment]; write e.g. `tolerance = \"10 %\"`",
+        ),
+        (
+            row("label = \"\"\npaper = nan"),
+            "a.toml:8: experiment.row.paper: must be a finite number, not NaN",
+        ),
+        (
+            row("label = \"\"\nbelow = 0"),
+            "a.toml:6: experiment.row: no number is above 0 and below 0",
+        ),
+        (
+            row("label = \"A at {link.L.los}\"\neach = \"link.L.loss\""),
+            "a.toml:7: experiment.row.label: unknown placeholder of this row `link.L.los`, did you mean `link.L.loss`?",
+        ),
+        (
+            row("label = \"A over {over}\""),
+            "a.toml:7: experiment.row.label: unknown placeholder of this row `over`: no placeholder of this row is defined",
+        ),
+        (
+            row("label = \"A over {over\""),
+            "a.toml:7: experiment.row.label: has a `{` without a `}`",
+        ),
+        (
+            row("label = \"\"\nflows = \"cerk\""),
+            "a.toml:8: experiment.row.flows: unknown flow or controller of a flow `cerk`, did you mean `cerl`?",
         ),
         (
             row("label = \"\"").replace("above = 0", ""),

@@ -1,7 +1,7 @@
 //! Reads `[[experiment.figure]]`.
 
 use super::reader::Reader;
-use crate::drawing::{Drawing, Flows, Kind, Of, Quantity};
+use crate::drawing::{Drawing, Kind, Of, Quantity};
 use whimbrel_report::figures::{Delays, Look};
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
@@ -68,10 +68,10 @@ impl Reader<'_> {
                 rows: self.key(fields, "rows")?,
                 y: self.quantity(fields)?,
             },
-            "time" => Kind::Time(looks(fields)?, flows(fields)?),
+            "time" => Kind::Time(looks(fields)?, self.flows(fields)?),
             "tradeoff" => Kind::Tradeoff,
-            "cdf" => Kind::Cdf(distribution(fields)?, flows(fields)?),
-            "sequence" => Kind::Sequence(flows(fields)?),
+            "cdf" => Kind::Cdf(distribution(fields)?, self.flows(fields)?),
+            "sequence" => Kind::Sequence(self.flows(fields)?),
             "shares" => Kind::Shares,
             _ => Kind::Confusion,
         };
@@ -96,16 +96,11 @@ impl Reader<'_> {
         Ok(Quantity {
             measure,
             period,
-            flows: flows(fields)?,
+            flows: self.flows(fields)?,
             // Controllers are the series by default.
             series: series.filter(|key| key != "flow.controller"),
         })
     }
-}
-
-fn flows(fields: &Fields<'_>) -> Result<Flows, ScenarioError> {
-    let text = |field: Field<'_>| field.text().map(str::to_owned);
-    fields.get("flows").map(text).transpose()
 }
 
 fn looks(fields: &Fields<'_>) -> Result<Vec<Look>, ScenarioError> {

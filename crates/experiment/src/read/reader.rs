@@ -103,6 +103,30 @@ impl Reader<'_> {
         Ok((key, values))
     }
 
+    /// The flows that `flows` chooses, by their controller or name.
+    pub(super) fn flows(&self, fields: &Fields<'_>) -> Result<Option<String>, ScenarioError> {
+        let Some(field) = fields.get("flows") else {
+            return Ok(None);
+        };
+        let text = field.text()?;
+        let mut known: Vec<String> = Vec::new();
+        for flow in self.scenario.points().iter().flat_map(Point::flows) {
+            // Datagrams without a name are called so.
+            let controller = flow.controller.unwrap_or_else(|| "udp".to_owned());
+            let name = flow.name.map(str::to_owned);
+            for name in name.into_iter().chain([controller]) {
+                if name == text {
+                    return Ok(Some(name));
+                }
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+        }
+        let known = known.iter().map(String::as_str);
+        Err(field.fail(unknown("flow or controller of a flow", text, known)))
+    }
+
     /// Checks that a key belongs to the sweep.
     pub(super) fn known_key(&self, field: &Field<'_>, key: &str) -> Result<String, ScenarioError> {
         let parameters = self

@@ -75,6 +75,12 @@ impl Reader<'_> {
         let at = self.selection(fields.get("where"))?;
         let number = |key| fields.get(key).map(|field| field.number()).transpose();
         let (above, below) = (number("above")?, number("below")?);
+        if let (Some(low), Some(high)) = (above, below)
+            && low >= high
+        {
+            return Err(fields.fail(format!("no number is above {low} and below {high}")));
+        }
+        check_label(fields)?;
         let base = RowSpec {
             label: label.to_owned(),
             above,
@@ -126,8 +132,15 @@ impl Reader<'_> {
             _ => vec![field.number()?],
         };
         if numbers.len() != rows.len() {
-            let (numbers, rows) = (numbers.len(), rows.len());
-            return Err(field.fail(format!("has {numbers} numbers for {rows} rows")));
+            let many = |count, what| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (numbers, rows) = (many(numbers.len(), "number"), many(rows.len(), "row"));
+            return Err(field.fail(format!("has {numbers} for {rows}")));
+        }
+        if self.tolerance(fields).is_none() {
+            return Err(field.fail(
+                "needs a tolerance, of the row or under [experiment]; write e.g. \
+                 `tolerance = \"10 %\"`",
+            ));
         }
         for (row, number) in rows.iter_mut().zip(numbers) {
             row.paper = Some(number);
@@ -172,16 +185,13 @@ impl Reader<'_> {
     /// What a row and an order have in common, with the experiment's values as defaults.
     fn base(&self, fields: &Fields<'_>) -> Result<RowSpec, ScenarioError> {
         let (measure, period) = self.measure(fields, "measure")?;
-        let tolerance = fields.get("tolerance").or(self.fields.get("tolerance"));
-        let tolerance: Probability =
-            tolerance.map_or(Ok(Probability::ZERO), |field| field.parse())?;
+        let tolerance: Probability = self
+            .tolerance(fields)
+            .map_or(Ok(Probability::ZERO), |field| field.parse())?;
         Ok(RowSpec {
             label: String::new(),
             measure,
-            flows: fields
-                .get("flows")
-                .map(|field| field.text().map(str::to_owned))
-                .transpose()?,
+            flows: self.flows(fields)?,
             period,
             at: Selection::default(),
             over: None,
@@ -192,6 +202,11 @@ impl Reader<'_> {
             above: None,
             below: None,
         })
+    }
+
+    /// The tolerance of a row, its own or the experiment's.
+    fn tolerance<'f>(&'f self, fields: &'f Fields<'_>) -> Option<Field<'f>> {
+        fields.get("tolerance").or(self.fields.get("tolerance"))
     }
 
     /// The labels and points of the rows that `each` makes.
@@ -283,4 +298,23 @@ impl Reader<'_> {
         };
         Ok(values.iter().map(other).collect())
     }
+}
+
+/// Checks that each placeholder in the label of a row is one that the row replaces.
+fn check_label(fields: &Fields<'_>) -> Result<(), ScenarioError> {
+    let label = fields.required("label", "\"CERL over NewReno\"")?;
+    let known = ["over", "minus"].into_iter();
+    let mut known: Vec<&str> = known.filter(|key| fields.get(key).is_some()).collect();
+    let each = fields.get("each");
+    known.extend(each.as_ref().and_then(|field| field.text().ok()));
+    for part in label.text()?.split('{').skip(1) {
+        let Some((word, _)) = part.split_once('}') else {
+            return Err(label.fail("has a `{` without a `}`"));
+        };
+        if !known.contains(&word) {
+            let known = known.iter().copied();
+            return Err(label.fail(unknown("placeholder of this row", word, known)));
+        }
+    }
+    Ok(())
 }

@@ -239,6 +239,7 @@ impl<'a> Field<'a> {
         match &self.node.value {
             Value::Integer(n) => Ok(*n as f64),
             Value::Float(n) if n.is_finite() => Ok(*n),
+            Value::Float(n) => Err(self.fail(format!("must be a finite number, not {n}"))),
             other => Err(self.wrong_kind("a number", other)),
         }
     }
