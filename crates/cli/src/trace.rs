@@ -32,8 +32,8 @@ Rates are in Mbit/s: the mean, and percentiles over windows of 100 ms. `fading`
 is the standard deviation of the logarithm of these windows, `1 s` its
 correlation over a second. Gaps are times without capacity, in ms; a stall is a
 gap of 100 ms or more: the mean time between stalls, the longest, and the part
-of the time in stalls. Delays are one-way, in ms; `change` is the mean change from a line to
-the next. Below the tables, each file over time.
+of the time in stalls. Delays are one-way, in ms; `change` is the mean change
+from a line to the next. Below the tables, each file over time.
 
 --json prints {recordings: [{file, format, duration_s, mean_bps, rate_mbps,
 fading, persistence, gap_ms, stall_ms, stall_interval_s, stalled}], generated:

@@ -130,7 +130,7 @@ fn an_invalid_trace_is_refused_with_its_line() {
     );
     assert_eq!(
         why("5\n4\n"),
-        "line 2: 4 ms comes after 5 ms: times must not go back"
+        "line 2: 4 ms comes after 5 ms: the times of a recorded rate must not go back"
     );
     assert_eq!(
         why("1\n\n2.5\n"),

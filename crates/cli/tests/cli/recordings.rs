@@ -57,6 +57,31 @@ fn recordings_have_statistics_and_a_curve_within_80_columns() {
     assert!(svg.contains("delay.txt"));
 }
 
+/// A stall of more than a minute, names that are long, and what a spreadsheet writes.
+#[test]
+fn unusual_recordings_are_shown_as_usual_ones() {
+    let folder = TempDir::new().expect("a folder");
+    let times = (0..1000).chain(79_318..80_000).chain(80_200..900_000);
+    let down: String = times.map(|ms| format!("{ms}\n")).collect();
+    let long = "recorded-on-a-train-to-the-south";
+    for (name, text) in [
+        (&*format!("{long}.down"), &*down),
+        ("sheet.csv", "\u{feff}# a comment\r\n0,8\r\n0.1,16\r\n"),
+        (&*format!("{long}.delay"), "12\n16\n14\n10\n"),
+    ] {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    let args = format!("trace {long}.down sheet.csv {long}.delay");
+    let text = stdout(&whimbrel_in(folder.path(), &args));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert!(!line.contains("-0.0 %"), "{line}");
+    }
+    assert_contains(&text, &["78319 ms", "sheet.csv (csv)"]);
+    let all = json(&whimbrel_in(folder.path(), "trace sheet.csv --json"));
+    assert_eq!(all["recordings"][0]["stalled"].to_string(), "0.0");
+}
+
 #[test]
 fn wrong_recordings_name_file_and_line() {
     let folder = files();

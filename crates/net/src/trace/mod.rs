@@ -60,9 +60,10 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// The format of a text: CSV has a comma in its first line.
+    /// The format of a text: CSV has a comma in its first line that is not a comment.
     pub fn of(text: &str) -> Self {
-        let first = text.lines().find(|line| !line.trim().is_empty());
+        let says = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        let first = text.lines().map(str::trim).find(says);
         match first.is_some_and(|line| line.contains(',')) {
             true => Self::Csv,
             false => Self::Mahimahi,
@@ -129,7 +130,7 @@ impl Trace {
                 .ok_or_else(|| fail(format!("`{line}` is not a whole number of milliseconds")))?;
             if ms < last {
                 return Err(fail(format!(
-                    "{ms} ms comes after {last} ms: times must not go back"
+                    "{ms} ms comes after {last} ms: the times of a recorded rate must not go back"
                 )));
             }
             if opportunities.len() == MAX_LINES {

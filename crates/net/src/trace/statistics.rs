@@ -62,7 +62,7 @@ impl Trace {
         let gaps = self.gaps();
         let stall = STALL.as_millis_f64();
         let stalls: Vec<f64> = gaps.iter().copied().filter(|gap| *gap >= stall).collect();
-        let stalled = stalls.iter().sum::<f64>() / self.period().as_millis_f64();
+        let stalled = sum(&stalls) / self.period().as_millis_f64();
         let logarithms: Vec<Option<f64>> = rates
             .iter()
             .map(|rate| (*rate > 0.0).then(|| rate.ln()))
@@ -96,6 +96,11 @@ impl Trace {
     }
 }
 
+/// The sum of no values is 0 here; the library's is -0.
+fn sum(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |sum, value| sum + value)
+}
+
 /// The standard deviation of the samples that exist, and their correlation over a second.
 fn changes(samples: &[Option<f64>]) -> (f64, f64) {
     let known: Vec<f64> = samples.iter().copied().flatten().collect();
@@ -108,7 +113,7 @@ fn changes(samples: &[Option<f64>]) -> (f64, f64) {
         .zip(samples.iter().skip(second))
         .filter_map(|(now, then)| Some(((*now)? - mean) * ((*then)? - mean)))
         .collect();
-    let covariance = pairs.iter().sum::<f64>() / pairs.len().max(1) as f64;
+    let covariance = sum(&pairs) / pairs.len().max(1) as f64;
     let correlation = if variance > 0.0 {
         covariance / variance
     } else {

@@ -12,6 +12,8 @@ use whimbrel_net::{DelayTrace, Trace, TraceError};
 
 /// Maximum size of a trace in bytes: five times that of an hour at 80 Mbit/s.
 const MAX_TRACE: u64 = 1 << 28;
+/// With which some programs begin a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The traces read so far, which the points of a sweep share.
 #[derive(Debug)]
@@ -100,7 +102,7 @@ fn trace_on_disk<P>(path: &Path, file: &Written<P>) -> Result<String, ScenarioEr
     recorded_text(path).map_err(|why| file.fail(why))
 }
 
-/// The text of a file with a recorded rate or delay.
+/// The text of a file with a recorded rate or delay, without a byte order mark.
 ///
 /// # Errors
 /// If it cannot be read, is not a regular file, or is too large; the text names it.
@@ -116,5 +118,9 @@ pub fn recorded_text(path: &Path) -> Result<String, String> {
         let largest = MAX_TRACE >> 20;
         return Err(format!("the trace {shown} is larger than {largest} MiB"));
     }
-    std::fs::read_to_string(path).map_err(unreadable)
+    let mut text = std::fs::read_to_string(path).map_err(unreadable)?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }

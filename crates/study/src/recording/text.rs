@@ -8,6 +8,8 @@ use whimbrel_report::{cell, text_table};
 /// Columns of a curve, and of the name before it.
 const CURVE: usize = 56;
 const NAME: usize = 22;
+/// Columns of a name in a table, whose format is behind it.
+const ROW_NAME: usize = 19;
 /// Marks of a curve, from nothing to its maximum.
 const MARKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -15,7 +17,11 @@ const MARKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', 
 pub fn text(recordings: &[Recording], generated: &[(&str, Vec<TraceStatistics>)]) -> String {
     let rates = recordings.iter().filter_map(|one| match &one.content {
         Content::Rate { statistics, .. } => {
-            let name = format!("{} ({})", short(&one.name()), one.content.format());
+            let name = format!(
+                "{} ({})",
+                short(&one.name(), ROW_NAME),
+                one.content.format()
+            );
             Some((name, std::slice::from_ref(statistics)))
         }
         Content::Delay { .. } => None,
@@ -43,7 +49,7 @@ pub fn text(recordings: &[Recording], generated: &[(&str, Vec<TraceStatistics>)]
         let (step, samples) = recording.content.course();
         let curve = curve(&thinned(step, samples, CURVE));
         // Writing to a text cannot fail.
-        let _ = write!(text, "\n{:<NAME$} {curve}", short(&recording.name()));
+        let _ = write!(text, "\n{:<NAME$} {curve}", short(&recording.name(), NAME));
     }
     if !recordings.is_empty() {
         text.push('\n');
@@ -57,11 +63,11 @@ fn of_heads(first: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     text_table(&columns, rows)
 }
 
-/// A name of at most [`NAME`] characters.
-fn short(name: &str) -> String {
-    match name.char_indices().nth(NAME) {
+/// A name of at most so many characters.
+fn short(name: &str, columns: usize) -> String {
+    match name.char_indices().nth(columns) {
         None => name.to_owned(),
-        Some(_) => name.chars().take(NAME - 1).chain(['…']).collect(),
+        Some(_) => name.chars().take(columns - 1).chain(['…']).collect(),
     }
 }
 
@@ -107,7 +113,7 @@ fn delay_row(recording: &Recording) -> Option<Vec<String>> {
     let of = Quantiles::of(values.clone());
     let change = Quantiles::of(changes(values)).mean;
     Some(vec![
-        recording.name(),
+        short(&recording.name(), NAME),
         format!("{:.0}", every.as_secs_f64() * values.len() as f64),
         number(of.mean),
         number(of.p5),
