@@ -19,7 +19,7 @@ const NO_VERSION: &str = "0";
 /// A collection of points.
 #[derive(Debug, Clone)]
 pub struct Library {
-    /// Its version.
+    /// Its version; that of a folder without one is `0`.
     pub version: String,
     /// Its points, sorted by their ids; not empty.
     pub points: Vec<MatrixPoint>,
@@ -72,6 +72,11 @@ impl FromStr for Version {
 }
 
 impl Library {
+    /// The version of the matrix; `None` for a folder of points that states none.
+    pub fn version(&self) -> Option<&str> {
+        Some(&*self.version).filter(|version| *version != NO_VERSION)
+    }
+
     /// The matrix of a version.
     ///
     /// # Errors

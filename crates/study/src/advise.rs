@@ -23,6 +23,8 @@ const PACKETS: (f64, f64) = (120_000.0, 300_000.0);
 /// Seconds of a run, at least and at most, and at least this many round trips.
 const SECONDS: (f64, f64) = (5.0, 30.0);
 const ROUND_TRIPS: f64 = 60.0;
+/// Of a very fast path a run is shorter than that, but for the round trips: so many packets fit.
+const ENOUGH: f64 = 1_200_000.0;
 /// Algorithms of the first round that then run beside the neighbours.
 const CONTENDERS: usize = 16;
 /// Algorithms in the second round, besides the usual one and the default, and seeds there.
@@ -137,11 +139,15 @@ pub fn advise(request: &Request, observer: &dyn Observer) -> Result<Vec<Candidat
 }
 
 /// Of the candidates whose scores are as good as the highest, the one with the shortest queue comes
-/// first. The others keep their order.
+/// first, and of those with the same queue the usual one. The others keep their order.
 pub(crate) fn prefer_short_queues(sorted: &mut [Candidate]) {
     let tied = tied(sorted);
     if let Some(tied) = sorted.get_mut(..tied) {
-        tied.sort_by(|a, b| a.queue.total_cmp(&b.queue));
+        let is_other = |one: &Candidate| one.name != USUAL;
+        tied.sort_by(|a, b| {
+            let queues = a.queue.total_cmp(&b.queue);
+            queues.then(is_other(a).cmp(&is_other(b)))
+        });
     }
 }
 
@@ -185,6 +191,11 @@ impl<'a> Advisor<'a> {
         let rtt = rtt.unwrap_or_else(|| Written::of("rtt", Duration::ZERO));
         if rtt.value.is_zero() {
             return Err(rtt.fail("must be above 0; write e.g. `45 ms`").into());
+        }
+        let loss = request.path.loss.first();
+        if let Some(all) = loss.filter(|loss| loss.value.get() >= 1.0) {
+            let why = "nothing comes through, so no algorithm is better than another";
+            return Err(all.fail(why).into());
         }
         Ok(Self {
             request,
@@ -232,12 +243,7 @@ impl<'a> Advisor<'a> {
     fn duration(&self, packets: f64) -> Duration {
         let rate = self.request.path.rate.first();
         let bits = rate.map_or(20e6, |rate| rate.value.as_bits_per_sec() as f64);
-        let (least, most) = SECONDS;
-        let seconds = (packets * PACKET / bits.max(1.0))
-            .clamp(least, most)
-            .max(ROUND_TRIPS * self.rtt.value.as_secs_f64())
-            .ceil();
-        Duration::from_secs_f64(seconds)
+        Duration::from_secs_f64(seconds(packets, bits, self.rtt.value.as_secs_f64()))
     }
 
     /// Runs each algorithm alone on the path; best first.
@@ -311,7 +317,35 @@ impl<'a> Advisor<'a> {
     }
 }
 
+/// Seconds in which about so many packets fit through a path.
+fn seconds(packets: f64, bits: f64, rtt: f64) -> f64 {
+    let fill = |packets: f64| packets * PACKET / bits.max(1.0);
+    let (least, most) = SECONDS;
+    let round_trips = ROUND_TRIPS * rtt;
+    match fill(ENOUGH).max(round_trips) {
+        enough if enough < least => enough,
+        _ => fill(packets).clamp(least, most).max(round_trips).ceil(),
+    }
+}
+
 /// The default buffer.
 fn one_bdp() -> Written<Queue> {
     Written::of("queue", Queue::Bdp(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_long_enough_for_the_path_and_no_longer_on_a_very_fast_one() {
+        let of_first = |mbits: f64, ms: f64| seconds(PACKETS.0, mbits * 1e6, ms * 1e-3);
+        assert_eq!(of_first(1.0, 50.0), 30.0);
+        assert_eq!(of_first(1.0, 2000.0), 120.0);
+        assert_eq!(of_first(200.0, 45.0), 8.0);
+        assert_eq!(of_first(1000.0, 100.0), 6.0);
+        assert_eq!(of_first(10_000.0, 1.0), 1.44);
+        assert_eq!(of_first(10_000.0, 50.0), 3.0);
+        assert_eq!(of_first(400_000.0, 0.001), 0.036);
+    }
 }

@@ -81,8 +81,14 @@ fn mistakes_of_rank_say_what_to_do() {
     let folder = points();
     let bad = rank(folder.path(), "--classes Z");
     assert!(fails(&bad, 2).contains("the classes are A (random loss), B (fades)"));
-    let none = rank(folder.path(), "--classes G");
+    let none = rank(folder.path(), "--only y");
     assert!(fails(&none, 2).contains("leave none of the 2 points"));
+    let none = fails(&rank(folder.path(), "--classes A,G"), 2);
+    assert_contains(&none, &["--classes: G (short transfers): no point of"]);
+    let later = fails(&whimbrel("rank --controllers cubic --classes D,H"), 2);
+    let expected =
+        "--classes: H (cellular paths): matrix version 1 does not have it; version 2 does";
+    assert_contains(&later, &[expected]);
     let file = path_in(&folder, "x1.toml");
     let known = rank(folder.path(), &format!("--known '{file}'"));
     assert!(fails(&known, 2).contains("no runs of a ranking as JSON"));
@@ -198,4 +204,10 @@ fn advice_for_a_server_measures_the_path_first() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let error = text(&output.stderr);
     assert_contains(&error, &["does not permit measuring", "advise --rate"]);
+}
+
+#[test]
+fn a_path_on_which_nothing_arrives_has_no_advice() {
+    let none = fails(&whimbrel("advise --rate 1Mbit/s --rtt 10ms --loss 100%"), 2);
+    assert_contains(&none, &["--loss: nothing comes through"]);
 }

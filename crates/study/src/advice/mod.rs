@@ -57,7 +57,8 @@ pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
         .split(", ")
         .map(|word| format!("`whimbrel {word}`"))
         .collect();
-    let mut runs = format!("{} run it today", ours.join(" and "));
+    let verb = if ours.len() == 1 { "runs" } else { "run" };
+    let mut runs = format!("{} {verb} it today", ours.join(" and "));
     if kernel.is_empty() {
         runs += "; the Linux kernel, and so nginx, does not have it";
     } else {
@@ -98,11 +99,16 @@ pub fn sentences(request: &Request, measured: &[Candidate]) -> Vec<String> {
 /// Which algorithms are as good as the best, and why they are not the advice.
 fn ties(measured: &[Candidate]) -> Option<String> {
     let others = measured.get(1..tied(measured))?;
+    let shortest = measured.first()?.queue;
     let named = |one: &Candidate| format!("{} ({})", one.name, millis(one.queue));
     let names: Vec<String> = others.iter().map(named).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "As good within what other runs might change, but with longer queues: {}.",
+            "As good within what other runs might change, but with {} queues: {}.",
+            match others.iter().all(|one| one.queue > shortest) {
+                true => "longer",
+                false => "no shorter",
+            },
             names.join(", ")
         )
     })
@@ -206,6 +212,19 @@ mod tests {
         assert!(text.contains("longer queues: bbr (300 ms)."), "{text}");
         assert_eq!(ties(&all[..1]), None);
         assert_eq!(ties(&[]), None);
+
+        // The usual one is no worse for being usual.
+        let mut all = ["tahoe", "reno", "cubic"].map(|name| one(name, 0.8, 12.0, 0.0));
+        crate::advise::prefer_short_queues(&mut all);
+        assert_eq!(
+            all.each_ref().map(|one| &*one.name),
+            ["cubic", "tahoe", "reno"]
+        );
+        let text = ties(&all).expect("a tie");
+        assert!(
+            text.contains("no shorter queues: tahoe (12000 ms)"),
+            "{text}"
+        );
 
         // Their intervals overlap; the third is worse whatever its interval is.
         let mut all = [

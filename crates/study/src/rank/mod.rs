@@ -83,6 +83,7 @@ impl Request {
             None => Library::matrix(self.matrix),
         }?;
         let all = library.points.len();
+        self.check_classes(&library)?;
         library.points.retain(|point| {
             let class = self.classes.is_empty() || self.classes.contains(&point.class);
             let only =
@@ -96,6 +97,24 @@ impl Request {
             .into());
         }
         Ok(library)
+    }
+
+    /// A class without points would silently have no score.
+    fn check_classes(&self, library: &Library) -> Result<(), Error> {
+        let is_there = |class: &&Class| library.points.iter().any(|point| point.class == **class);
+        let Some(missing) = self.classes.iter().find(|class| !is_there(class)) else {
+            return Ok(());
+        };
+        let why = match (&self.points, self.matrix) {
+            (Some(folder), _) => format!("no point of {} has it", folder.display()),
+            (None, Version::One) => "matrix version 1 does not have it; version 2 does".to_owned(),
+            (None, Version::Two) => "matrix version 2 does not have it".to_owned(),
+        };
+        Err(BadInput::in_argument(
+            "classes",
+            format!("{missing} ({}): {why}", missing.subject()),
+        )
+        .into())
     }
 }
 

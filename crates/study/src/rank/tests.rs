@@ -188,7 +188,7 @@ fn known_results_of_another_number_of_seeds_are_not_said_to_have_the_wanted_one(
         table.lines().next().unwrap_or_default().to_owned()
     };
     let first = heading(&ranking, 2);
-    assert!(first.contains(" 2 seeds,"), "{first}");
+    assert!(first.ends_with(" points, 2 seeds"), "{first}");
     save(&ranking, &saved.display().to_string());
     let more = Request {
         controllers: vec!["newreno".parse().expect("an algorithm")],
@@ -198,7 +198,7 @@ fn known_results_of_another_number_of_seeds_are_not_said_to_have_the_wanted_one(
     };
     let ranking = ranked(&more, &folder.path().join("kept"));
     let first = heading(&ranking, 1);
-    assert!(first.contains(" 1 to 2 seeds,"), "{first}");
+    assert!(first.ends_with(" 1 to 2 seeds"), "{first}");
     // The algorithms with two have an interval.
     assert_eq!(text::table(&ranking, 1).matches('±').count(), 6);
 }

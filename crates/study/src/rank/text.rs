@@ -2,6 +2,7 @@
 
 use super::{Ranking, measured};
 use crate::emphasis::bold;
+use crate::tcp::count;
 use std::fmt::Write as _;
 use whimbrel_rank::{Class, Library, Standing};
 use whimbrel_report::{Interval, fill, plain};
@@ -40,21 +41,22 @@ pub fn table(
     if let Some(oracle) = league.oracle().filter(|_| league.table.len() > 1) {
         lines.push(line("best at each", &oracle, &classes, score));
     }
-    let count = |class: &Class| library.points.iter().filter(|p| p.class == *class).count();
+    let points_of = |class: &Class| library.points.iter().filter(|p| p.class == *class).count();
     let subjects: Vec<String> = classes
         .iter()
-        .map(|class| format!("{class} {} ({})", class.subject(), count(class)))
+        .map(|class| format!("{class} {} ({})", class.subject(), points_of(class)))
         .collect();
     let runs = match (least, most) {
         (1, 1) => "1 seed".to_owned(),
         (least, most) if least == most => format!("{most} seeds"),
         (least, most) => format!("{least} to {most} seeds"),
     };
-    let mut text = format!(
-        "Scores from 0 to 1 (1: goal met), {} points, {runs}, matrix version {}\n",
-        library.points.len(),
-        library.version
-    );
+    let points = count(library.points.len() as u64, "point");
+    let mut text = format!("Scores from 0 to 1 (1: goal met), {points}, {runs}");
+    if let Some(version) = library.version() {
+        let _ = write!(text, ", matrix version {version}");
+    }
+    text.push('\n');
     // Two lines of at most 80 columns.
     let half = subjects.len().div_ceil(2).max(1);
     for few in subjects.chunks(half) {
