@@ -94,7 +94,8 @@ pub fn carried(rows: &[Row]) -> Vec<String> {
 
 /// What the other transport would change; `other`: bit/s of each algorithm there and here.
 pub fn transports(here: Transport, other: &BTreeMap<String, [f64; 2]>) -> String {
-    let matters = |[there, here]: &[f64; 2]| (there / here.max(1.0) - 1.0).abs() > MATTERS;
+    // At least 1 bit/s: where nothing arrives either way there is no difference.
+    let matters = |[there, here]: &[f64; 2]| (there.max(1.0) / here.max(1.0) - 1.0).abs() > MATTERS;
     let words = here.other().words();
     let mut few: Vec<(&String, &[f64; 2])> =
         other.iter().filter(|(_, both)| matters(both)).collect();
@@ -103,10 +104,43 @@ pub fn transports(here: Transport, other: &BTreeMap<String, [f64; 2]>) -> String
         let percent = MATTERS * 100.0;
         return format!("The same within {percent:.0} % over {words} (first seed).");
     }
+    // As a table's, the largest value chooses the unit.
+    let most = few.iter().flat_map(|(_, both)| both.iter()).copied();
+    let (unit, scale) = match most.fold(0.0, f64::max) {
+        ..1e6 => ("kbit/s", 1e-3),
+        _ => ("Mbit/s", 1e-6),
+    };
     let show = |(name, [there, here]): &(&String, &[f64; 2])| {
-        let (there, here) = (there * 1e-6, here * 1e-6);
+        let (there, here) = (there * scale, here * scale);
         format!("{name} {there:.1} instead of {here:.1}")
     };
     let few: Vec<String> = few.iter().map(show).collect();
-    format!("Over {words} (first seed, Mbit/s): {}", few.join(", "))
+    format!("Over {words} (first seed, {unit}): {}", few.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_other_transport_changes_has_a_unit_that_shows_it() {
+        let said = |values: &[(&str, [f64; 2])]| {
+            let values = values
+                .iter()
+                .map(|(name, both)| ((*name).to_owned(), *both));
+            transports(Transport::Quic, &values.collect())
+        };
+        let fast = said(&[("cubic", [29.5e6, 17e6]), ("bbr", [0.0, 4e4])]);
+        assert!(
+            fast.contains("Mbit/s): cubic 29.5 instead of 17.0, bbr 0.0"),
+            "{fast}"
+        );
+        let slow = said(&[("cubic", [2.2e4, 4e4])]);
+        assert!(
+            slow.contains("kbit/s): cubic 22.0 instead of 40.0"),
+            "{slow}"
+        );
+        // Nothing arrives either way.
+        assert!(said(&[("cubic", [0.0, 0.0])]).starts_with("The same within"));
+    }
 }
