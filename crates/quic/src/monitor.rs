@@ -75,17 +75,21 @@ pub struct Burst {
 }
 
 /// What the controller of one path reported. Its [`PathMonitor`] shares it, while there is one.
-#[derive(Debug, Default)]
-struct OfPath(Arc<Mutex<Snapshot>>);
+#[derive(Debug)]
+struct OfPath {
+    shared: Arc<Mutex<Snapshot>>,
+    /// How many reports there were of all paths when the last controller of this one ended.
+    ended_after: Option<u64>,
+}
 
 impl OfPath {
     fn snapshot(&self) -> Snapshot {
-        *lock(&self.0)
+        *lock(&self.shared)
     }
 
     /// Whether there is still a controller.
     fn is_alive(&self) -> bool {
-        Arc::strong_count(&self.0) > 1
+        Arc::strong_count(&self.shared) > 1
     }
 }
 
@@ -95,6 +99,8 @@ struct Observed {
     paths: Vec<OfPath>,
     /// What controllers of former paths counted.
     ended: Snapshot,
+    /// Reports of all paths so far.
+    reports: u64,
     /// Bursts, if they are to be kept.
     bursts: Option<Vec<Burst>>,
     samples: Vec<ConnectionState>,
@@ -145,7 +151,10 @@ impl Monitor {
         let snapshot = Arc::default();
         let mut state = self.lock();
         state.forget_ended();
-        state.paths.push(OfPath(Arc::clone(&snapshot)));
+        state.paths.push(OfPath {
+            shared: Arc::clone(&snapshot),
+            ended_after: None,
+        });
         PathMonitor {
             monitor: self.clone(),
             snapshot,
@@ -182,7 +191,9 @@ impl PathMonitor {
             change(&mut snapshot);
             snapshot.state.time
         };
-        self.monitor.lock().sample(now);
+        let mut state = self.monitor.lock();
+        state.reports += 1;
+        state.sample(now);
     }
 
     /// A burst was reported. `record` is called if records are kept.
@@ -191,7 +202,34 @@ impl PathMonitor {
     }
 }
 
+impl Drop for PathMonitor {
+    fn drop(&mut self) {
+        // The list's and this one: no other controller reports of this path any more.
+        if Arc::strong_count(&self.snapshot) > 2 {
+            return;
+        }
+        let mut state = self.monitor.lock();
+        let reports = state.reports;
+        let mut paths = state.paths.iter_mut();
+        if let Some(path) = paths.find(|path| Arc::ptr_eq(&path.shared, &self.snapshot)) {
+            path.ended_after = Some(reports);
+        }
+    }
+}
+
 impl Observed {
+    /// The paths that are alive; after the end of the connection, those that ended with it: no path
+    /// has reported since.
+    fn present(&self) -> Vec<&OfPath> {
+        let alive = |path: &&OfPath| path.is_alive();
+        let last = |path: &&OfPath| path.ended_after == Some(self.reports);
+        let paths: Vec<&OfPath> = self.paths.iter().filter(alive).collect();
+        match paths.is_empty() {
+            true => self.paths.iter().filter(last).collect(),
+            false => paths,
+        }
+    }
+
     /// Adds up the paths that have ended.
     fn forget_ended(&mut self) {
         let ended = &mut self.ended;
@@ -205,10 +243,10 @@ impl Observed {
     }
 
     fn merged(&self) -> Snapshot {
-        let mut alive = self.paths.iter().filter(|path| path.is_alive());
-        let one = match (alive.next(), alive.next()) {
-            (Some(one), None) => Some(one),
-            (None, _) => self.paths.last(),
+        let present = self.present();
+        let one = match present[..] {
+            [one] => Some(one),
+            [] => self.paths.last(),
             _ => None,
         };
         let mut merged = match one.map(OfPath::snapshot) {
@@ -221,7 +259,7 @@ impl Observed {
                 },
                 ..one
             },
-            None => self.side_by_side(),
+            None => self.side_by_side(&present),
         };
         add(&mut merged, &self.ended);
         for path in &self.paths {
@@ -231,14 +269,14 @@ impl Observed {
     }
 
     /// The present state of several paths.
-    fn side_by_side(&self) -> Snapshot {
+    fn side_by_side(&self, paths: &[&OfPath]) -> Snapshot {
         let mut merged = Snapshot::default();
         merged.state.phase = "several paths";
         merged.state.pacing_rate = Some(Rate::ZERO);
         let sum = |a: Rate, b: Rate| {
             Rate::from_bits_per_sec(a.as_bits_per_sec().saturating_add(b.as_bits_per_sec()))
         };
-        for path in self.paths.iter().filter(|path| path.is_alive()) {
+        for path in paths {
             let (all, of_path) = (&mut merged.state, path.snapshot().state);
             all.time = all.time.max(of_path.time);
             all.cwnd += of_path.cwnd;
@@ -338,5 +376,34 @@ mod tests {
         );
         drop((first, third));
         assert_eq!(monitor.snapshot().state.delivered, Bytes::new(150));
+    }
+
+    #[test]
+    fn after_the_end_the_state_is_that_of_the_paths_that_ended_with_the_connection() {
+        let monitor = Monitor::default();
+        let report = |path: &PathMonitor, rtt: u64| {
+            path.update(|s| {
+                s.state.cwnd = Bytes::new(10);
+                s.state.srtt = Duration::from_millis(rtt);
+                s.state.min_rtt = Duration::from_millis(rtt);
+            });
+        };
+        let [closed, slow, fast, slowest] = [10, 600, 30, 900].map(|rtt| {
+            let path = monitor.open_path();
+            report(&path, rtt);
+            path
+        });
+        drop(closed);
+        report(&slow, 600);
+        let alive = monitor.snapshot().state;
+        assert_eq!(alive.min_rtt, Duration::from_millis(30));
+        assert_eq!(alive.cwnd, Bytes::new(30));
+        // A controller has copies.
+        let copy = fast.clone();
+        drop((slow, fast, slowest));
+        drop(copy);
+        let ended = monitor.snapshot().state;
+        assert_eq!(ended.min_rtt, Duration::from_millis(30));
+        assert_eq!(ended.cwnd, Bytes::new(30));
     }
 }
