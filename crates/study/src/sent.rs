@@ -124,9 +124,25 @@ pub fn files(count: u64) -> String {
     }
 }
 
-/// `1 interruption`, `2 interruptions`.
-fn interruptions(count: u32) -> String {
-    format!("{count} {}", plural(count.into(), "interruption"))
+/// A line with what was not sent because it was there, and with the interruptions, if there is
+/// one of these.
+fn besides(there: Option<String>, retries: u32) -> String {
+    let count = u64::from(retries);
+    let interruptions = (count > 0).then(|| format!("{count} {}", plural(count, "interruption")));
+    let both: Vec<String> = there.into_iter().chain(interruptions).collect();
+    match both.is_empty() {
+        true => String::new(),
+        false => both.join("; ") + "\n",
+    }
+}
+
+/// A line with the holes of sparse files, which the rate does not count: of `bytes` the others
+/// travelled or were there.
+fn holes(bytes: u64, others: u64) -> String {
+    match Bytes::new(bytes.saturating_sub(others)) {
+        Bytes::ZERO => String::new(),
+        holes => format!("{holes} are holes, which are not sent\n"),
+    }
 }
 
 /// The word for so many.
@@ -140,10 +156,12 @@ pub fn text(s: &Summary, report: &Report) -> String {
     let goodput = Rate::from_bits_per_sec(s.goodput_bps as u64);
     let bytes = Bytes::new(s.bytes);
     let mut text = format!("stored {}: {bytes} in {took}, {goodput}\n", s.name);
-    if report.resumed_bytes > 0 || report.retries > 0 {
-        let (resumed, retries) = (Bytes::new(report.resumed_bytes), report.retries);
-        text += &format!("{resumed} were there already; {}\n", interruptions(retries));
-    }
+    let there = match Bytes::new(report.resumed_bytes) {
+        Bytes::ZERO => None,
+        there => Some(format!("{there} were there already")),
+    };
+    text += &besides(there, report.retries);
+    text += &holes(s.bytes, report.sent_bytes + report.resumed_bytes);
     text += &format!("{}: ", s.controller);
     text += &match s.transport {
         Transport::Quic => over_quic(s),
@@ -226,10 +244,12 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
         Bytes::new(report.stored_bytes),
     );
     let mut text = format!("stored {stored}: {bytes} in {took}, {rate}\n");
-    if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
-        let (there, retries) = (there_already(report), interruptions(report.retries));
-        text += &format!("{there}; {retries}\n");
-    }
+    let some = report.resumed_bytes > 0 || report.unchanged_files > 0;
+    text += &besides(some.then(|| there_already(report)), report.retries);
+    text += &holes(
+        report.stored_bytes,
+        report.sent_bytes + report.resumed_bytes,
+    );
     text += &removed(report.removed);
     text + &hindsight(seen)
 }
@@ -281,8 +301,12 @@ pub fn got_text(report: &GetReport, dry_run: bool) -> String {
         Bytes::ZERO => String::new(),
         resumed => format!("{resumed} were here already\n"),
     };
+    let holes = holes(
+        report.stored_bytes,
+        report.received_bytes + report.resumed_bytes,
+    );
     let removed = removed(report.removed);
-    format!("got {got}: {bytes} in {took}, {rate}\n{resumed}{removed}")
+    format!("got {got}: {bytes} in {took}, {rate}\n{resumed}{holes}{removed}")
 }
 
 /// What arrived by three words.
@@ -305,7 +329,7 @@ pub fn fetched_text(fetched: &Fetched) -> String {
 
 /// What a controller that sends bursts measured and was granted.
 fn bursts(b: &BurstSummary) -> String {
-    let mut text = format!("{} bursts", b.reported);
+    let mut text = format!("{} {}", b.reported, plural(b.reported, "burst"));
     if let Some(priority) = b.priority {
         text += &format!(", priority {priority}");
     }
@@ -363,5 +387,21 @@ mod tests {
              over wwan0: the server never answered there\n"
         );
         assert_eq!(over_paths(&paths[..1]), "");
+    }
+
+    #[test]
+    fn what_did_not_travel_is_named() {
+        assert_eq!(besides(None, 0), "");
+        assert_eq!(besides(None, 1), "1 interruption\n");
+        let there = || Some("3 B were there already".to_owned());
+        assert_eq!(besides(there(), 0), "3 B were there already\n");
+        assert_eq!(
+            besides(there(), 2),
+            "3 B were there already; 2 interruptions\n"
+        );
+        assert_eq!(holes(10_000, 10_000), "");
+        // A part was sent twice.
+        assert_eq!(holes(10_000, 12_000), "");
+        assert_eq!(holes(10_000, 1000), "9 kB are holes, which are not sent\n");
     }
 }

@@ -128,6 +128,12 @@ impl Error {
         }
     }
 
+    /// Nothing is removed, since so many files could not be `done`.
+    pub(crate) fn could_not(count: usize, done: &str) -> Self {
+        let files = if count == 1 { "file" } else { "files" };
+        Self::nothing_removed(format!("{count} {files} could not be {done}"))
+    }
+
     pub(crate) fn file(
         path: impl AsRef<Path>,
         what: &'static str,

@@ -129,7 +129,12 @@ impl<'a> Mirror<'a> {
     pub fn plan(self) -> Result<Vec<RemotePath>, Error> {
         let count = self.doomed.len() as u64;
         if let Some(max) = self.options.max.filter(|max| count > *max) {
-            let why = format!("{count} removals are more than the maximum of {max}");
+            let removals = if count == 1 {
+                "removal is"
+            } else {
+                "removals are"
+            };
+            let why = format!("{count} {removals} more than the maximum of {max}");
             return Err(above_maximum(why, count));
         }
         let mut plan: Vec<_> = self.doomed.into_values().collect();

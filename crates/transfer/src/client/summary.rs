@@ -227,9 +227,9 @@ impl VerdictCounts {
 }
 
 /// Goodput in bits per second; zero if no time passed. `moved` counts repeated bytes, too; of
-/// `bytes` the receiver had `resumed` already.
-pub(crate) fn goodput(bytes: u64, resumed: u64, moved: u64, took: Duration) -> f64 {
-    let bytes = bytes.saturating_sub(resumed).min(moved);
+/// `bytes` the receiver had `found` before.
+pub(crate) fn goodput(bytes: u64, found: u64, moved: u64, took: Duration) -> f64 {
+    let bytes = bytes.saturating_sub(found).min(moved);
     if took.is_zero() {
         0.0
     } else {

@@ -60,6 +60,8 @@ pub(crate) struct Account {
     handed: AtomicU64,
     /// Bytes that the receiver had already, verified.
     pub resumed: AtomicU64,
+    /// Bytes of file data that earlier attempts sent.
+    earlier: AtomicU64,
 }
 
 impl Account {
@@ -74,6 +76,19 @@ impl Account {
         let sent = self.handed.swap(0, Ordering::Relaxed).min(datagrams);
         self.sent.fetch_add(sent, Ordering::Relaxed);
         sent
+    }
+
+    /// Another attempt begins: what the receiver has is found out anew.
+    pub fn begin(&self) {
+        self.resumed.store(0, Ordering::Relaxed);
+        self.earlier.store(self.sent(), Ordering::Relaxed);
+    }
+
+    /// Bytes that the receiver had before the first attempt: of what it has, earlier attempts
+    /// brought a part.
+    pub fn found(&self) -> u64 {
+        let resumed = self.resumed.load(Ordering::Relaxed);
+        resumed.saturating_sub(self.earlier.load(Ordering::Relaxed))
     }
 
     /// Bytes of file data sent, repeated ones included.

@@ -75,3 +75,24 @@ async fn a_file_of_the_same_size_is_the_same_by_its_time_or_its_hash_only() {
     );
     service.stop().await;
 }
+
+/// They do not travel, but were not here before either.
+#[tokio::test(flavor = "multi_thread")]
+async fn holes_do_not_count_as_what_was_here() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let here = scratch.subdirectory("here");
+    let file = fs::File::create(service.directory.join("sparse")).expect("created");
+    file.set_len(LARGE as u64).expect("set");
+    drop(file);
+    let report = fetched(&service, &["sparse"], &here, false).await;
+    assert_eq!(report.outcome, Outcome::Stored, "{report:?}");
+    assert_eq!(report.resumed_bytes, 0);
+    assert!(report.received_bytes < LARGE as u64, "{report:?}");
+    let again = fetched(&service, &["sparse"], &here, false).await;
+    assert_eq!(
+        (again.received_bytes, again.resumed_bytes),
+        (0, LARGE as u64)
+    );
+    service.stop().await;
+}

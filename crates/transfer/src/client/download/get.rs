@@ -177,7 +177,11 @@ pub async fn get(
     };
     let progress = move |_| {
         let size = shown.size.load(Ordering::Relaxed);
-        let bytes = shown.received.load(Ordering::Relaxed) + shown.resumed.load(Ordering::Relaxed);
+        let all = [&shown.received, &shown.resumed, &shown.holes];
+        let bytes = all
+            .map(|count| count.load(Ordering::Relaxed))
+            .iter()
+            .sum::<u64>();
         let (files, all_files) = shown.news.count();
         let mut updates = shown.news.take();
         updates.push(Update::Progress(Progress {
@@ -434,11 +438,8 @@ impl Get {
             return Ok(());
         };
         if !self.failures.is_empty() {
-            let text = format!(
-                "{} files could not be listed or stored",
-                self.failures.len()
-            );
-            return Err(Error::nothing_removed(text));
+            let (count, done) = (self.failures.len(), "listed or stored");
+            return Err(Error::could_not(count, done));
         }
         let items = self.items.as_deref().unwrap_or_default();
         let present = items.iter().map(|item| item.local.as_bytes().to_vec());
@@ -510,7 +511,7 @@ impl Get {
             }) {
                 item.done = true;
                 self.counts.news.unchanged(1);
-                self.counts.is_here(item);
+                self.counts.was_here(item);
                 continue;
             }
             let replaced = there.map_or(0, |found| found.size);
@@ -745,7 +746,7 @@ async fn exchange(
             let comparing = move || storage.has(&local, size, finish.hash, &cancel);
             let compared = session.turns.hash(comparing).await;
             if compared.map_err(Error::here)? {
-                counts.is_here(item);
+                counts.was_here(item);
                 return confirm(send, size, finish.hash).await;
             }
         }
@@ -774,6 +775,8 @@ async fn receive_file(
     partial.set_len(size)?;
     let have = partial.have()?;
     let there = have.bytes();
+    // What an earlier connection of this request has brought was not there before it.
+    let before = there.saturating_sub(item.arrived());
     if let Err(error) = storage.check_space(size - there.min(size)) {
         if there == 0 {
             partial.remove();
@@ -814,7 +817,7 @@ async fn receive_file(
         }
     };
     drop(running);
-    counts.is_here(item);
+    counts.is_here(item, before);
     let local = item.local.clone();
     let stored = blocking(move || partial.store(&local, &put.metadata));
     stored.await.map_err(Error::here)?;

@@ -51,6 +51,11 @@ impl Item {
             received: Arc::default(),
         }
     }
+
+    /// Bytes of it that have arrived.
+    pub(super) fn arrived(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
 }
 
 /// What all transfers of a request have done, bytes.
@@ -59,6 +64,8 @@ pub(super) struct Counts {
     pub(super) size: AtomicU64,
     pub(super) received: AtomicU64,
     pub(super) resumed: AtomicU64,
+    /// Holes, which do not travel.
+    pub(super) holes: AtomicU64,
     pub(super) news: News,
     /// Ends of files that the server has not read yet.
     ends: Mutex<JoinSet<()>>,
@@ -71,12 +78,18 @@ impl Counts {
         item.received.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// All of a file is here: what has not arrived was there before.
-    pub(super) fn is_here(&self, item: &Item) {
-        let there = item
-            .size
-            .saturating_sub(item.received.load(Ordering::Relaxed));
+    /// All of a file is here, and was before.
+    pub(super) fn was_here(&self, item: &Item) {
+        self.is_here(item, item.size);
+    }
+
+    /// All of a file is here. Of what has not arrived at most `before` was there before; the rest
+    /// are holes.
+    pub(super) fn is_here(&self, item: &Item, before: u64) {
+        let others = item.size.saturating_sub(item.arrived());
+        let there = others.min(before);
         self.resumed.fetch_add(there, Ordering::Relaxed);
+        self.holes.fetch_add(others - there, Ordering::Relaxed);
     }
 
     /// Waits in the background until the server has read that a file is here: it then closes its

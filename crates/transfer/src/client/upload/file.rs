@@ -200,6 +200,7 @@ pub async fn transfer(
     }
     let sent_bytes = job.account.sent();
     let resumed_bytes = job.account.resumed.load(Ordering::Relaxed);
+    let found = job.account.found();
     let took = attempts.took.into();
     Report {
         bytes,
@@ -210,7 +211,7 @@ pub async fn transfer(
         key_exchange: attempts.key_exchange,
         outcome,
         result: result.map(|(size, hash)| Summary {
-            goodput_bps: goodput(size, resumed_bytes, sent_bytes, took),
+            goodput_bps: goodput(size, found, sent_bytes, took),
             ..summarize(attempts, &options, &job.name, size, hash)
         }),
     }
@@ -284,7 +285,7 @@ impl Job {
         session: &ClientSession,
     ) -> Result<(u64, blake3::Hash), Error> {
         loop {
-            self.account.resumed.store(0, Ordering::Relaxed);
+            self.account.begin();
             let source = match &self.stream {
                 Some(stream) => Arc::clone(stream),
                 None => {

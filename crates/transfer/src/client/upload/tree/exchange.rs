@@ -120,8 +120,8 @@ impl TreeJob {
             return Ok(());
         };
         if !self.failures.is_empty() {
-            let text = format!("{} files could not be read or sent", self.failures.len());
-            return Err(Error::nothing_removed(text));
+            let (count, done) = (self.failures.len(), "read or sent");
+            return Err(Error::could_not(count, done));
         }
         let directory = self.options.directory.as_ref();
         let whole = |path: &[u8]| match (directory, path.is_empty()) {

@@ -351,13 +351,15 @@ impl TreeJob {
             .values()
             .map(|job| job.account.resumed.load(Ordering::Relaxed))
             .sum();
+        let found: u64 = self.large.values().map(|job| job.account.found()).sum();
         let sent: u64 = self.large.values().map(|job| job.account.sent()).sum();
         let complete = error.is_none() && self.failures.is_empty() && !self.options.dry_run;
         let sent_bytes = match self.options.dry_run {
             true => self.bytes - self.unchanged_bytes.load(Ordering::Relaxed).min(self.bytes),
             false => sent + self.account.sent(),
         };
-        let resumed_bytes = resumed + self.unchanged_bytes.load(Ordering::Relaxed);
+        let unchanged = self.unchanged_bytes.load(Ordering::Relaxed);
+        let resumed_bytes = resumed + unchanged;
         TreeReport {
             files: (0..self.items.len()).filter(is_file).count() as u64,
             bytes: self.bytes,
@@ -375,7 +377,7 @@ impl TreeJob {
             seconds,
             goodput_bps: goodput(
                 stored_bytes,
-                resumed_bytes,
+                found + unchanged,
                 sent_bytes,
                 whimbrel_units::Duration::from_secs_f64(seconds),
             ),
