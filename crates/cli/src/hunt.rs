@@ -65,7 +65,7 @@ pub struct HuntArgs {
     /// Only these families of paths
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     families: Vec<String>,
-    /// Number of paths to try
+    /// Number of paths to try; the search ends with the round in which it is reached
     #[arg(long, value_name = "N", default_value_t = USUAL_EVALUATIONS, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     evaluations: u32,
     /// End the search with the round in which so many minutes have passed

@@ -82,8 +82,15 @@ fn read(begin: &Path, lab: &Lab) -> anyhow::Result<State> {
         return Ok(State::parse(state).map_err(BadInput::new)?);
     }
     let (text, path) = sim::read(begin)?;
-    Ok(opened::state(&text, Some(&path), lab.recordings())
-        .map_err(|error| BadInput::new(format!("{}: {}", path.display(), error.why)))?)
+    let state = opened::state(&text, Some(&path), lab.recordings());
+    Ok(state.map_err(|error| {
+        // A mistake in the scenario names file and line itself.
+        let file = format!("{}:", path.display());
+        BadInput::new(match error.why.starts_with(&file) {
+            true => error.why,
+            false => format!("{file} {}", error.why),
+        })
+    })?)
 }
 
 /// Opens the page in the user's browser.

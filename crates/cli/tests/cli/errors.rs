@@ -201,6 +201,38 @@ fn a_closed_pipe_is_not_an_error() {
 }
 
 #[test]
+fn a_mistake_in_a_file_of_the_lab_names_it_once() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("a.toml"),
+        "[link.L]\nrate = \"1 Mbit/s\"\n",
+    )
+    .expect("written");
+    let error = fails(&whimbrel_in(folder.path(), "lab a.toml"), 2);
+    assert!(error.starts_with("error: a.toml:1: no flows"), "{error}");
+}
+
+/// `whimbrel … 2>&1 | head`, or a log on a full disk.
+#[test]
+fn a_standard_error_that_takes_nothing_does_not_change_the_exit_status() {
+    let status = |line: &str| {
+        let full = || fs::File::options().write(true).open("/dev/full");
+        let mut child = command();
+        let child = child.args(words(line)).stdout(full().expect("Linux"));
+        let ended = child.stderr(full().expect("Linux")).status();
+        ended.expect("the command ends").code()
+    };
+    assert_eq!(status("sim none.toml"), Some(2));
+    assert_eq!(status("compare --rate fast"), Some(2));
+    assert_eq!(status("key show --identity /none"), Some(2));
+    // What was asked for could not be printed.
+    assert_eq!(status("--help"), Some(1));
+    if allowed("link --quiet -- true") {
+        assert_eq!(status("link -- sh -c 'exit 7'"), Some(7));
+    }
+}
+
+#[test]
 fn every_command_has_help_with_examples() {
     let help = stdout(&whimbrel(&["--help"]));
     for command in words("controllers sim compare judge model rank advise reproduce tcp") {
