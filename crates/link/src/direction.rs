@@ -152,7 +152,12 @@ impl<'a> Direction<'a> {
                 self.sleep(stop);
             }
         }
-        (self.report.counters, _) = self.state(self.clock.now());
+        let now = self.clock.now();
+        let (counters, waiting) = self.state(now);
+        self.report.counters = counters;
+        if let Some(observer) = self.observer {
+            observer.progress(now, self.side, &counters, waiting);
+        }
         self.report.hops = self.later.iter().map(|(link, _)| link.counters()).collect();
         self.report.on_the_way = self.in_memory() as u64;
         self.report.lateness = self.lateness.result();

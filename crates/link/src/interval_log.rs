@@ -24,6 +24,20 @@ struct Out {
     file: LogFile<BufWriter<File>>,
     /// Of each direction, when its last line was written, and its counters then.
     last: [(Time, Counters); 2],
+    /// The newest report of each direction, if it has no line yet.
+    newest: [Option<(Time, Counters, usize)>; 2],
+}
+
+impl Out {
+    /// Writes a line for what a direction has done since its last one.
+    fn line(&mut self, side: Side) {
+        let Some((at, counters, waiting)) = self.newest[side as usize].take() else {
+            return;
+        };
+        let (since, before) = std::mem::replace(&mut self.last[side as usize], (at, counters));
+        let line = line(at, side, at.since(since), &before, &counters, waiting);
+        self.file.write(|file| file.write_all(line.as_bytes()));
+    }
 }
 
 impl IntervalLog {
@@ -33,18 +47,27 @@ impl IntervalLog {
         let mut out = Out {
             file: LogFile::new(BufWriter::new(file)),
             last: [(Time::ZERO, Counters::default()); 2],
+            newest: [None; 2],
         };
         out.file.write(|file| file.write_all(HEADER.as_bytes()));
         let out = Mutex::new(out);
         Self { length, out }
     }
 
-    /// Completes the file.
+    /// Completes the file. The last line of a direction is for the rest of an interval.
     ///
     /// # Errors
     /// If it could not be written.
     pub fn finish(&self) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        for side in [Side::Forward, Side::Reverse] {
+            let (_, before) = out.last[side as usize];
+            let newest = out.newest[side as usize];
+            // An interval without packets needs no line.
+            if newest.is_some_and(|(_, counters, _)| counters != before) {
+                out.line(side);
+            }
+        }
         out.file.finish(Write::flush)
     }
 }
@@ -54,14 +77,12 @@ impl Observer for IntervalLog {
 
     fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, before) = out.last[side as usize];
+        out.newest[side as usize] = Some((at, *counters, waiting));
+        let (since, _) = out.last[side as usize];
         // Reports come a little late, not early.
-        if at.since(since) < self.length {
-            return;
+        if at.since(since) >= self.length {
+            out.line(side);
         }
-        out.last[side as usize] = (at, *counters);
-        let line = line(at, side, at.since(since), &before, counters, waiting);
-        out.file.write(|file| file.write_all(line.as_bytes()));
     }
 }
 
@@ -84,7 +105,7 @@ fn line(
         "{:.3},{direction},{},{:.0},{waiting},{:.3},{},{},{},{},{},{}\n",
         at.since(Time::ZERO).as_secs_f64(),
         now.offered - before.offered,
-        bits / took.as_secs_f64(),
+        bits / took.as_secs_f64().max(1e-9),
         waited / served.max(1) as f64,
         now.queue_overflow - before.queue_overflow,
         now.early - before.early,
@@ -124,6 +145,9 @@ mod tests {
             log.progress(at(ms), Side::Forward, &counters(n), 7);
         }
         log.progress(at(250), Side::Reverse, &counters(1), 0);
+        log.progress(at(300), Side::Reverse, &counters(1), 0);
+        // The path ends before another interval is over.
+        log.progress(at(450), Side::Forward, &counters(5), 0);
         log.finish().expect("written");
         let text = std::fs::read_to_string(file.path()).expect("read");
         let mut lines = text.lines();
@@ -140,7 +164,8 @@ mod tests {
             ["0.400", "forward", "20", "80000", "7", "5.000", "2"]
         );
         assert_eq!(rows[2][..4], ["0.250", "backward", "10", "32000"]);
-        assert_eq!(rows.len(), 3);
+        assert_eq!(rows[3][..4], ["0.450", "forward", "10", "160000"]);
+        assert_eq!(rows.len(), 4);
     }
 
     #[test]

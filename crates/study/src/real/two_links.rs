@@ -342,7 +342,7 @@ impl Comparison {
             let time = measured.map_or_else(|_| "-".to_owned(), |m| format!("{:.1}", m.seconds));
             let difference = measured.map_or_else(
                 |_| "-".to_owned(),
-                |m| format!("{:+.0}", (m.goodput_bps / row.predicted_bps - 1.0) * 100.0),
+                |m| more(m.goodput_bps / row.predicted_bps),
             );
             vec![
                 row.name.clone(),
@@ -373,5 +373,23 @@ impl Comparison {
             );
         }
         text
+    }
+}
+
+/// How much more a ratio is than one, in whole percent: `+3`, `-14`, and `+0` for either side of it.
+fn more(ratio: f64) -> String {
+    format!("{:+.0}", ((ratio - 1.0) * 100.0).round() + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_nothing_has_no_minus() {
+        assert_eq!(
+            [1.03, 0.86, 0.999, 1.0].map(more),
+            ["+3", "-14", "+0", "+0"]
+        );
     }
 }
