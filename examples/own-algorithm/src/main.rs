@@ -30,19 +30,30 @@ fn main() -> std::process::ExitCode {
 
 /// Simulates a scenario file, or one bottleneck that `gentle` and `cubic` share.
 #[cfg(not(feature = "command"))]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> std::process::ExitCode {
+    let Err(error) = simulate(std::env::args().nth(1).as_deref()) else {
+        return std::process::ExitCode::SUCCESS;
+    };
+    eprintln!("error: {error}");
+    std::process::ExitCode::FAILURE
+}
+
+#[cfg(not(feature = "command"))]
+fn simulate(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
     const SHARED: &str = "\
         [link.bottleneck]\nrate = \"50 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
         [[flow]]\ncontroller = \"gentle\"\nroute = [\"bottleneck\"]\n\
         [[flow]]\ncontroller = \"cubic\"\nroute = [\"bottleneck\"]\n\
         [run]\nduration = \"30 s\"\n";
     whimbrel_cc::registry::add(&[&GENTLE])?;
-    let file = std::env::args().nth(1).unwrap_or_default();
-    let text = match file.is_empty() {
-        true => SHARED.to_owned(),
-        false => std::fs::read_to_string(&file)?,
+    let text = match file {
+        None => SHARED.to_owned(),
+        Some(file) => {
+            std::fs::read_to_string(file).map_err(|why| format!("cannot read {file}: {why}"))?
+        }
     };
-    let scenario = whimbrel_sim::scenario::Scenario::parse(&text, file.as_ref())?;
+    let path = file.unwrap_or_default().as_ref();
+    let scenario = whimbrel_sim::scenario::Scenario::parse(&text, path)?;
     for (point, seed) in scenario
         .points()
         .iter()
