@@ -83,7 +83,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     experiments: Option<PathBuf>,
     /// Number of runs of each combination; overrides the experiment
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
@@ -119,6 +119,8 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     let found = found.runnable(&bar)?;
     for folder in args.report.iter().chain(&args.artifact) {
         atomic_file::check_folder(folder)?;
+        // The page replaces no other's.
+        atomic_file::check(&folder.join("index.html"))?;
     }
     let cache = writable_cache(args.keep.as_deref(), REPRODUCED);
     let plan = request.plan(found, cache.as_ref())?;

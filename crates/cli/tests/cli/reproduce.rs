@@ -221,4 +221,10 @@ fn an_unwritable_report_fails_before_any_run() {
     fs::write(folders.at("file"), "").expect("written");
     let error = fails(&folders.output("--report file/report"), 1);
     assert_contains(&error, &["cannot write to file/report"]);
+    fs::create_dir(folders.at("site")).expect("a folder");
+    fs::write(folders.at("site/index.html"), "Home").expect("written");
+    let error = fails(&folders.output("--report site"), 2);
+    assert_contains(&error, &["index.html", "not a page of Whimbrel"]);
+    let error = fails(&folders.output("--seeds 0"), 2);
+    assert_contains(&error, &["--seeds", "0 is not in 1..=100000"]);
 }
