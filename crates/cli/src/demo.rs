@@ -112,6 +112,10 @@ pub struct DemoArgs {
 
 /// Predicts, measures, compares.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
+    // Not after the transfers that a file cannot be written.
+    if let Some(file) = &args.picture {
+        atomic_file::check(file)?;
+    }
     if args.paper.is_some() {
         return repeat_paper(&args);
     }

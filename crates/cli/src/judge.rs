@@ -119,6 +119,10 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
         flow: args.flow.as_deref(),
         threads: args.threads,
     };
+    // Not after the runs that a file cannot be written.
+    if let Some(path) = &args.picture {
+        atomic_file::check(path)?;
+    }
     let judged = request.run(&Bar::new())?;
     if let Some(path) = &args.picture {
         let figures = figures(&judged).ok_or_else(|| {

@@ -128,6 +128,10 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
     if args.print_scenario {
         return print::text(request.scenario()?);
     }
+    // Not after the runs that a file cannot be written.
+    if let Some(path) = &args.plot {
+        atomic_file::check(path)?;
+    }
     let results = request.run(&Bar::new())?;
     if let Some(path) = &args.plot {
         let figure = figure(&results).ok_or_else(|| {

@@ -62,6 +62,9 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     if args.delay_every.is_zero() {
         return Err(BadInput::new("--delay-every: must be greater than zero").into());
     }
+    if let Some(path) = &args.plot {
+        atomic_file::check(path)?;
+    }
     let read = |path: &PathBuf| Recording::read(path, args.delay_every);
     let recordings: Vec<Recording> = args.files.iter().map(read).collect::<Result<_, _>>()?;
     let generated = args.cellular.map(|paths| cellular(paths, GENERATED));

@@ -8,7 +8,7 @@ use crate::table_rows::table_rows;
 use crate::trace_file::TraceFile;
 use crate::{BadInput, Error, Observer, atomic_file, provenance};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use whimbrel_report::Row;
 use whimbrel_report::figures::{self, Look};
@@ -45,6 +45,22 @@ impl Outputs {
     /// Whether an output is wanted that needs every run.
     pub fn need_all_runs(&self) -> bool {
         self.json || self.report.is_some() || self.save.any()
+    }
+
+    /// Refuses a file that several outputs would have.
+    fn check_distinct(&self) -> Result<(), BadInput> {
+        let tables = self.save.save.iter().map(|table| &table.path);
+        let all = self.report.iter().chain(&self.plot).chain(tables);
+        let all = all.chain(&self.save.iperf3).map(PathBuf::as_path);
+        let all: Vec<&Path> = all.chain(self.traces.iter().map(TraceFile::path)).collect();
+        let twice = (1..all.len()).find(|i| all[..*i].contains(&all[*i]));
+        match twice.map(|i| all[i].display()) {
+            Some(path) => {
+                let text = format!("{path} is saved twice: choose different files");
+                Err(BadInput::new(text))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The run to trace, if one is to be traced.
@@ -132,6 +148,7 @@ pub fn present<'a>(
     observers: &Observers<'_>,
 ) -> Result<Vec<Run<'a>>, Error> {
     let begin = Instant::now();
+    outputs.check_distinct()?;
     for path in outputs.report.iter().chain(&outputs.plot) {
         atomic_file::check(path)?;
     }

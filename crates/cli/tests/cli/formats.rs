@@ -162,6 +162,7 @@ fn wrong_files_to_save_are_refused_before_any_run() {
         ("--save flow=a.csv", 2, "did you mean `flows`?"),
         ("--save no/a.csv", 1, "cannot write no/a.csv"),
         ("--save a.csv --save runs=a.csv", 2, "saved twice"),
+        ("--plot a.svg --report a.svg", 2, "a.svg is saved twice"),
         ("--save a.csv --interval '1 s'", 2, "--save samples=FILE"),
         (
             "--save samples=a.csv --interval '1 ms'",
@@ -176,6 +177,15 @@ fn wrong_files_to_save_are_refused_before_any_run() {
     ] {
         let error = fails(&whimbrel_in(path, &format!("{long} {flags}")), status);
         assert_contains(&error, &[says]);
+    }
+    // So are pictures. These runs would take hours, too.
+    for line in [
+        "judge --set 'run.duration=10 h' --picture no/a.svg",
+        "model --duration '1000 h' --plot no/a.svg",
+        "demo --size '1 TB' --picture no/a.svg",
+    ] {
+        let error = fails(&whimbrel_in(path, line), 1);
+        assert_contains(&error, &["cannot write no/a.svg"]);
     }
     assert_eq!(
         fs::read_dir(path).expect("a folder").count(),
