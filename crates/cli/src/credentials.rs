@@ -86,6 +86,17 @@ impl Ask for Terminal<'_> {
 }
 
 impl CredentialArgs {
+    /// One of these options that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            (self.token.is_some(), "--token"),
+            (self.token_file.is_some(), "--token-file"),
+            (self.fingerprint.is_some(), "--fingerprint"),
+            (self.identity.is_some(), "--identity"),
+        ];
+        all.iter().find(|(given, _)| *given).map(|(_, name)| *name)
+    }
+
     /// Finds the fingerprint and the token of the server of a place, as [`find`](Self::find) does.
     ///
     /// # Errors

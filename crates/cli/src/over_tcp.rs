@@ -36,6 +36,17 @@ impl TransportArgs {
         known.clone().filter(|_| !self.no_resume_rate)
     }
 
+    /// One of these options that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            (self.transport != TransportChoice::Auto, "--transport"),
+            (!self.via.is_empty(), "--via"),
+            (self.require_pq, "--require-pq"),
+            (self.no_resume_rate, "--no-resume-rate"),
+        ];
+        all.iter().find(|(given, _)| *given).map(|(_, name)| *name)
+    }
+
     /// Sets what these options say.
     pub fn apply(&self, options: &mut ClientOptions) {
         options.transport = self.transport;

@@ -170,6 +170,17 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
                         the sender may choose";
             return Err(BadInput::new(text).into());
         }
+        let ClientArgs {
+            retry_for,
+            transport,
+            credentials,
+        } = &args.client;
+        let unused = retry_for.map(|_| "--retry-for");
+        let unused = unused.or_else(|| transport.given());
+        if let Some(name) = unused.or_else(|| credentials.given()) {
+            let text = format!("{name} is for HOST:PATH, not for three words");
+            return Err(BadInput::new(text).into());
+        }
         return crate::code::get(code, directory, args.overwrite, args.meet, how);
     }
     args.meet.refuse()?;

@@ -13,12 +13,12 @@ use crate::show::{Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
 use anyhow::Context;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_study::atomic_file::AtomicFile;
 use whimbrel_study::sent::{self, Sent};
 use whimbrel_transfer::service::Location;
 use whimbrel_transfer::{
@@ -231,14 +231,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let shown = args.show;
     // Fail before the transfer rather than after it.
     let mut trace = match &trace {
-        Some(path) => {
-            whimbrel_study::atomic_file::check(path)?;
-            let file = fs::File::create(path);
-            Some((
-                path,
-                file.with_context(|| format!("cannot write {}", path.display()))?,
-            ))
-        }
+        Some(path) => Some(AtomicFile::open(path)?),
         None => None,
     };
     if let Some(priority) = args.priority
@@ -279,10 +272,9 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
         Err(_) => return failed(report, as_json, &credentials),
     };
     credentials.accepted();
-    if let Some((path, file)) = &mut trace {
+    if let Some(file) = trace.take() {
         let points = summary.samples.as_deref().unwrap_or_default();
-        sent::csv(&mut io::BufWriter::new(file), points)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        file.finish(|mut to| sent::csv(&mut to, points))?;
     }
     if !with_samples {
         summary.samples = None;
@@ -340,6 +332,11 @@ fn looks_like_a_server(argument: &OsStr) -> bool {
 fn offered(args: SendArgs, sources: Vec<PathBuf>) -> anyhow::Result<TreeOptions> {
     if args.delete || args.dry_run || args.name.is_some() {
         let text = "--delete, --dry-run and --name are for a HOST";
+        return Err(BadInput::new(text).into());
+    }
+    let unused = args.qlog.is_some().then_some("--qlog");
+    if let Some(name) = unused.or_else(|| args.credentials.given()) {
+        let text = format!("{name} is for a HOST, not for three words");
         return Err(BadInput::new(text).into());
     }
     check_tree(&args, &sources)?;

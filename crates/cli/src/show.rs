@@ -72,11 +72,41 @@ pub fn tree(
 }
 
 fn lines(what: &str, files: &[(String, String)]) {
-    let mut out = io::stderr().lock();
+    let _ = listed(what, files, &mut io::stderr().lock());
+}
+
+/// The first of these files, and how many more there are.
+fn listed(what: &str, files: &[(String, String)], out: &mut impl Write) -> io::Result<()> {
     for (path, why) in files.iter().take(LINES) {
-        writeln!(out, "{what}: {path}: {why}").ok();
+        writeln!(out, "{what}: {path}: {why}")?;
     }
     if files.len() > LINES {
-        writeln!(out, "{what}: {} more; --json has all", files.len() - LINES).ok();
+        writeln!(out, "{what}: {} more; --json has all", files.len() - LINES)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_files_the_first_are_listed_and_the_others_counted() {
+        let files: Vec<(String, String)> = (0..23)
+            .map(|i| (format!("f{i}"), "no".to_owned()))
+            .collect();
+        let lines = |files: &[(String, String)]| {
+            let mut out = Vec::new();
+            listed("left out", files, &mut out).expect("written to memory");
+            let text = String::from_utf8(out).expect("UTF-8");
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let all = lines(&files);
+        assert_eq!(
+            (all.len(), all[19].as_str()),
+            (LINES + 1, "left out: f19: no")
+        );
+        assert_eq!(all[LINES], "left out: 3 more; --json has all");
+        assert_eq!(lines(&files[..LINES]).len(), LINES);
     }
 }

@@ -146,12 +146,35 @@ fn nothing_is_removed_in_doubt_or_without_permission() {
         &["nothing was removed", "could not be listed"],
     );
     assert_eq!(tree(&path.join("here/d")), "a old");
+    // Nor does a list of it succeed.
+    let output = whimbrel_in(path, &format!("ls {}:d --identity id", server.address));
+    assert_contains(&text(&output.stdout), &[" a\n", " old\n"]);
+    assert_contains(&text(&output.stderr), &["not listed: "]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     all_refused(
         "",
         &[
             ("send f h --max-delete 3", "--delete"),
             ("get h:x --max-delete 3", "--delete"),
             ("send f h -v -q", "cannot be used with"),
+            // What has no effect with three words.
+            ("send f --words --qlog d", "--qlog is for a HOST"),
+            (
+                "send f --words --token-file t",
+                "--token-file is for a HOST",
+            ),
+            (
+                "get apple-river-stone --require-pq",
+                "--require-pq is for HOST:PATH",
+            ),
+            (
+                "get apple-river-stone --retry-for 1s",
+                "--retry-for is for HOST:PATH",
+            ),
+            (
+                "get apple-river-stone --identity d",
+                "--identity is for HOST:PATH",
+            ),
         ],
     );
 }

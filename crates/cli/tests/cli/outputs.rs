@@ -35,6 +35,20 @@ fn an_output_does_not_replace_another_file() {
 }
 
 #[test]
+fn a_transfer_that_fails_leaves_the_trace_of_an_earlier_one() {
+    let folder = folder();
+    let trace = path_in(&folder, "trace.csv");
+    let earlier = "t_s,cwnd_bytes\n0,1\n";
+    fs::write(&trace, earlier).expect("written");
+    let send = "send nothing 127.0.0.1:9 --identity id --trace trace.csv";
+    assert!(!whimbrel_in(folder.path(), send).status.success());
+    assert_eq!(fs::read_to_string(&trace).expect("there"), earlier);
+    let other = send.replace("trace.csv", "new.csv");
+    assert!(!whimbrel_in(folder.path(), &other).status.success());
+    assert!(!folder.path().join("new.csv").exists());
+}
+
+#[test]
 fn names_need_not_be_utf_8() {
     let folder = folder();
     let name = |bytes: &[u8]| folder.path().join(OsStr::from_bytes(bytes));
