@@ -14,6 +14,7 @@ use whimbrel_sim::scenario::{Flow, Run as RunSpec, Sends, Written};
 use whimbrel_stacks::application::{Application, Pauses};
 use whimbrel_stacks::catalog::Sender;
 use whimbrel_stacks::runs::{self, Played, Task};
+use whimbrel_study::atomic_file;
 use whimbrel_study::path::{self as study, fraction};
 use whimbrel_units::{Bytes, Duration, Probability, Rate, nearest_few};
 
@@ -57,23 +58,43 @@ pub struct Args {
     #[arg(value_name = "SENDER")]
     senders: Vec<String>,
     /// Rate of the bottleneck
-    #[arg(long, default_value = "20 Mbit/s", conflicts_with = "rate_trace")]
+    #[arg(long, default_value = "20 Mbit/s", conflicts_with_all = ["rate_trace", "points"])]
     rate: Rate,
     /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format or as CSV; it
     /// repeats
-    #[arg(long, value_name = "FILE", value_parser = flag::<PathBuf>("--rate-trace"))]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "points",
+        value_parser = flag::<PathBuf>("--rate-trace")
+    )]
     rate_trace: Option<Written<PathBuf>>,
     /// Recorded rate of the way back, on which acknowledgments return [default: the same rate]
-    #[arg(long, value_name = "FILE", value_parser = flag::<PathBuf>("--back-trace"))]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "points",
+        value_parser = flag::<PathBuf>("--back-trace")
+    )]
     back_trace: Option<Written<PathBuf>>,
     /// Base RTT, without queueing
-    #[arg(long, default_value = "40 ms", value_parser = flag::<Duration>("--rtt"))]
+    #[arg(
+        long,
+        default_value = "40 ms",
+        conflicts_with = "points",
+        value_parser = flag::<Duration>("--rtt")
+    )]
     rtt: Written<Duration>,
     /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`, `unlimited`
-    #[arg(long, default_value = "1 bdp", value_parser = flag::<Queue>("--queue"))]
+    #[arg(
+        long,
+        default_value = "1 bdp",
+        conflicts_with = "points",
+        value_parser = flag::<Queue>("--queue")
+    )]
     queue: Written<Queue>,
     /// Random loss of data packets
-    #[arg(long, default_value = "0 %", value_parser = fraction)]
+    #[arg(long, default_value = "0 %", conflicts_with = "points", value_parser = fraction)]
     loss: Probability,
     /// Mean jitter of each way, beyond half of the base RTT: for each packet from zero to twice as
     /// much; packets keep their order
@@ -89,7 +110,12 @@ pub struct Args {
     #[arg(long)]
     list: bool,
     /// Length of a run on a path from flags, in simulated time
-    #[arg(long, default_value = "30 s", value_parser = flag::<Duration>("--duration"))]
+    #[arg(
+        long,
+        default_value = "30 s",
+        conflicts_with = "points",
+        value_parser = flag::<Duration>("--duration")
+    )]
     duration: Written<Duration>,
     /// Number of runs of each sender, with the seeds from 1
     #[arg(long, default_value = "1", value_name = "N")]
@@ -143,6 +169,10 @@ impl Args {
         let senders = self.senders()?;
         let page = self.report.as_ref().map(|file| Page::read(file));
         let page = page.transpose()?;
+        // Not after the runs that a file cannot be written.
+        if let Some(file) = &self.windows {
+            atomic_file::check(file)?;
+        }
         let application = Application {
             rate: self.app_rate,
             pauses: self.pauses,
@@ -163,7 +193,7 @@ impl Args {
         }
         let played = self.run_tasks(&tasks)?;
         if let Some(file) = &self.windows {
-            write(file, &show::windows(&played))?;
+            atomic_file::write_text(file, &show::windows(&played))?;
         }
         if let Some(page) = page {
             page.write(&self.league(&points, &senders, &played)?)?;
@@ -394,4 +424,33 @@ fn pauses(text: &str) -> Result<Pauses, String> {
         return Err("the pause must be longer than zero".to_owned());
     }
     Ok(pauses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn what_describes_a_path_is_refused_beside_points() {
+        let parse = |flags: &str| {
+            let words = ["whimbrel-stacks", "--points", "a01"].into_iter();
+            Args::try_parse_from(words.chain(flags.split_whitespace())).map_err(|e| e.to_string())
+        };
+        assert!(parse("--seeds 2 --app-rate 2Mbit/s").is_ok());
+        for flags in [
+            "--rate 5Mbit/s",
+            "--rate-trace f",
+            "--back-trace f",
+            "--rtt 5ms",
+            "--queue 2bdp",
+            "--loss 1%",
+            "--jitter 1ms",
+            "--size 1MB",
+            "--duration 5s",
+        ] {
+            let error = parse(flags).map(drop).expect_err(flags);
+            assert!(error.contains("cannot be used with"), "{flags}: {error}");
+        }
+    }
 }

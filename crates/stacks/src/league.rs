@@ -162,3 +162,37 @@ pub fn families(points: &[MatrixPoint], senders: &[Sender], played: &[Played]) -
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::tests::run;
+    use whimbrel_rank::Version;
+
+    #[test]
+    fn each_point_has_the_efficiency_that_was_measured_there() {
+        let mut points = Library::matrix(Version::Two).expect("the matrix").points;
+        points.retain(|point| ["a01", "c03"].contains(&point.id.split('-').next().unwrap_or("")));
+        let ids: Vec<String> = points.iter().map(|point| point.id.clone()).collect();
+        let [first, second] = ids.as_slice() else {
+            panic!("{ids:?}")
+        };
+        let of = |point: &str, efficiency, packets_sent| {
+            let mut played = run("cubic", 1, false);
+            played.run.point = point.to_owned();
+            played.run.efficiency = efficiency;
+            played.run.packets_sent = packets_sent;
+            played.run.spurious = Some(1);
+            played.run.cpu_us_per_packet = packets_sent as f64 / 100.0;
+            played.measures = Some(whimbrel_rank::Measures::default());
+            played
+        };
+        let played = [of(first, 0.9, 100), of(second, 0.25, 300)];
+        let senders = Sender::all_of("noq:cubic").expect("a sender");
+        let text = markdown(&points, &senders, &played, &[]);
+        let row = text.lines().last().expect("a row");
+        // 1 of 100 and of 300 packets; 1 us for 100 packets, 3 us for 300.
+        assert!(row.starts_with("| 1 | `noq:cubic` |"), "{row}");
+        assert!(row.ends_with(" | 0.67 % | 2.5 µs | 90 | 25 |"), "{row}");
+    }
+}

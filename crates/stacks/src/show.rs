@@ -162,8 +162,62 @@ pub fn replace(page: &str, results: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A run that ended in a panic if `panicked`.
+    pub fn run(controller: &str, seed: u64, panicked: bool) -> Played {
+        Played {
+            run: Run {
+                stack: "noq".to_owned(),
+                version: "1".to_owned(),
+                controller: controller.to_owned(),
+                point: "path".to_owned(),
+                seed,
+                goodput_bps: 8e6,
+                efficiency: 0.5,
+                queue_ms: 0.0,
+                delay_p95_ms: 0.0,
+                packets_sent: 100,
+                packet_bytes: 1500.0,
+                payload_bytes: 1448.0,
+                packets_lost: 0,
+                packets_dropped: 0,
+                taken_for_lost: None,
+                spurious: None,
+                handshake_ms: None,
+                completion_s: None,
+                failed: panicked,
+                panicked,
+                cpu_us_per_packet: 1.0,
+            },
+            measures: None,
+            samples: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_panicked_is_in_the_table_and_in_the_json() {
+        let played = [
+            run("cubic", 1, false),
+            run("bbr", 1, false),
+            run("bbr", 2, true),
+        ];
+        let text = table(&played);
+        assert!(
+            text.contains("noq:bbr                  panicked in 1 of 2 runs\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("noq:cubic                   8.00   50.0"),
+            "{text}"
+        );
+        let json: serde_json::Value =
+            serde_json::from_str(&json(&played).expect("JSON")).expect("JSON");
+        let runs = json["runs"].as_array().expect("a list");
+        let panicked: Vec<bool> = runs.iter().map(|run| run["panicked"] == true).collect();
+        assert_eq!(panicked, [false, false, true]);
+    }
 
     #[test]
     fn results_replace_what_is_between_the_marks() {
