@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-use whimbrel_report::frame::{Cell, Column, Frame, Kind};
+use whimbrel_report::frame::{Cell, Column, Frame, Kind, List};
 
 /// A table: columns of equal length, in one or more batches.
 #[pyclass(frozen, module = "whimbrel._whimbrel")]
@@ -72,20 +72,11 @@ impl NativeTable {
         }
     }
 
-    /// Of JSON objects with the same keys. Other keys than those of the first are left out.
+    /// Of JSON objects: a column for each of their keys.
     pub fn of_records(records: &[Value]) -> PyResult<Self> {
-        let keys: Vec<String> = match records.first() {
-            Some(Value::Object(first)) => first.keys().cloned().collect(),
-            _ => Vec::new(),
-        };
-        let columns: Vec<Column> = keys.iter().map(|key| column(key, records)).collect();
+        let List { columns, rows, .. } = List::of_records("records", records);
         let mut builders = Builders::new(&columns);
-        for record in records {
-            let cells = columns
-                .iter()
-                .map(|column| cell(&record[&column.name], column.kind));
-            builders.add(&cells.collect::<Vec<_>>());
-        }
+        rows.iter().for_each(|row| builders.add(row));
         let batch = builders.finish(&columns).map_err(broken)?;
         Ok(Self::new(&columns, vec![batch]))
     }
@@ -107,43 +98,6 @@ pub fn batch(frame: &Frame<'_>) -> Result<RecordBatch, ArrowError> {
 /// The exception for an error of Arrow.
 pub fn broken(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-fn column(key: &str, records: &[Value]) -> Column {
-    let present = || {
-        records
-            .iter()
-            .map(|r| &r[key])
-            .filter(|value| !value.is_null())
-    };
-    let kind = if present().next().is_some() && present().all(Value::is_i64) {
-        Kind::Integer
-    } else if present().next().is_some() && present().all(Value::is_number) {
-        Kind::Float
-    } else if present().next().is_some() && present().all(Value::is_boolean) {
-        Kind::Switch
-    } else {
-        Kind::Text
-    };
-    Column {
-        name: key.to_owned(),
-        kind,
-        about: String::new(),
-    }
-}
-
-fn cell(value: &Value, kind: Kind) -> Cell {
-    let cell = match kind {
-        Kind::Integer => value.as_i64().map(Cell::Integer),
-        Kind::Float => value.as_f64().map(Cell::Float),
-        Kind::Switch => value.as_bool().map(Cell::Switch),
-        Kind::Text => match value {
-            Value::Null => None,
-            Value::String(text) => Some(Cell::Text(text.clone())),
-            other => Some(Cell::Text(other.to_string())),
-        },
-    };
-    cell.unwrap_or(Cell::Null)
 }
 
 fn schema(columns: &[Column]) -> SchemaRef {

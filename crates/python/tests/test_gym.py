@@ -62,6 +62,15 @@ def test_a_vector_begins_ended_episodes_anew():
     assert [i for i, over in enumerate(overs) if over] == [49, 99]
 
 
+def test_the_step_that_begins_an_episode_has_no_reward():
+    env = gym.FlowVectorEnv(2, paths=gym.RandomPath(rtt=(10, 11), seconds=0.5))
+    env.reset(seed=1)
+    rewards = [env.step(np.full(2, 3))[1] for _ in range(60)]
+    # The 50th step ends both episodes, and the next one begins others.
+    assert (rewards[50] == 0).all()
+    assert (rewards[49] != 0).all() and (rewards[59] != 0).all()
+
+
 def test_several_learners_share_a_path():
     pytest.importorskip("pettingzoo")
     from pettingzoo.test import parallel_api_test

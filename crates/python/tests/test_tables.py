@@ -88,6 +88,23 @@ def test_a_sweep_over_keys():
     assert set(t["controller"].to_pylist()) == {"cerl", "bbr"}
 
 
+def test_a_swept_key_may_have_values_in_several_lines():
+    made = whimbrel.Scenario(**PATH, controllers="cubic", seeds=1)
+    head, _, _ = made.text.partition("[sweep]")
+    text = head + """[sweep]
+"flow.controller" = [
+    "newreno", # "]" ends nothing here
+    "cubic",
+]
+"link.L.loss" = ["0 %",
+    "1 %"]"""
+    t = whimbrel.sweep(text, {"flow.controller": ["cerl"], "link.L.loss": ["2 %"]})
+    assert t["controller"].to_pylist() == ["cerl"]
+    assert t["link.L.loss"].to_pylist() == ["2 %"]
+    t = whimbrel.sweep(text, {"link.L.loss": ["2 %"]})
+    assert t["controller"].to_pylist() == ["newreno", "cubic"]
+
+
 def test_errors_name_file_line_and_key():
     with pytest.raises(whimbrel.WhimbrelError, match="did you mean `rate`") as caught:
         whimbrel.Scenario('[link.L]\nrat = "1 Mbit/s"\n[[flow]]\nroute = ["L"]\n')
@@ -171,3 +188,13 @@ def test_charts_have_data(options):
     x = options.pop("x", None)
     t = whimbrel.compare(**PATH | options, controllers=["cubic", "cerl"], seeds=2)
     assert t.chart(x=x).to_dict()["datasets"]
+
+
+def test_a_chart_over_time_has_a_line_for_each_run():
+    pytest.importorskip("altair")
+    swept = PATH | {"loss": ["0 %", "1 %"], "sample": "500 ms"}
+    t = whimbrel.compare(**swept, controllers=["cubic", "cerl"], seeds=1)
+    made = t.chart(x="time").to_dict()
+    assert made["encoding"]["detail"]["field"] == "line"
+    [data] = made["datasets"].values()
+    assert len({point["line"] for point in data}) == 4

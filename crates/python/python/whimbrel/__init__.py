@@ -402,13 +402,37 @@ def _name(value):
     return _os.fspath(value) if isinstance(value, _os.PathLike) else str(value)
 
 
+def _without(text, key):
+    """A TOML text without this key, whose value may have several lines."""
+    begin = _re.search(rf'^[ \t]*"?{_re.escape(key)}"?\s*=', text, flags=_re.M)
+    if begin is None:
+        return text
+    depth, quote, at = 0, "", begin.end()
+    while at < len(text) and (depth > 0 or text[at] != "\n"):
+        sign = text[at]
+        if quote:
+            # A character behind a backslash ends no text.
+            at += sign == "\\" and quote == '"'
+            quote = "" if sign == quote else quote
+        elif sign == "#":
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+            continue
+        elif sign in "\"'":
+            quote = sign
+        else:
+            depth += (sign in "[{") - (sign in "]}")
+        at += 1
+    return text[: begin.start()] + text[at + 1 :]
+
+
 def _swept(text, keys):
     """The text of a scenario with these keys in its sweep."""
     lines = []
     for key, values in keys.items():
         values = [values] if isinstance(values, str) else list(values)
         values = [_name(value) if isinstance(value, type) else value for value in values]
-        text = _re.sub(rf'^\s*"?{_re.escape(key)}"?\s*=.*\n?', "", text, flags=_re.M)
+        text = _without(text, key)
         lines.append(f'"{key}" = {_json.dumps(values)}\n')
     if not lines:
         return text

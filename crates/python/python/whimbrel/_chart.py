@@ -28,12 +28,14 @@ def chart(results, y, x):
     color = altair.Color("controller:N")
     vertical = altair.Y("mean(y):Q", title=title)
     if over_time:
-        lines = altair.Chart(data).mark_line()
+        # One for each flow of each run, and for each of its paths.
+        line = frame["run"].astype(str) + " " + frame["flow"] + " " + frame["route"].fillna("")
+        lines = altair.Chart(data.assign(line=line)).mark_line()
         return lines.encode(
             x=altair.X("x:Q", title="time, s"),
             y=altair.Y("y:Q", title=title),
             color=color,
-            detail="flow:N",
+            detail="line:N",
         ).properties(width=480)
     if x is None:
         base = altair.Chart(data).encode(x=altair.X("controller:N", sort="-y", title=None))
