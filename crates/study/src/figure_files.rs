@@ -1,6 +1,6 @@
 //! The figures of a page as files for a paper.
 
-use crate::{BadInput, Error, atomic_file};
+use crate::{BadInput, Error, atomic_file, provenance};
 use std::path::{Path, PathBuf};
 use whimbrel_report::figure::Figure;
 use whimbrel_report::{Fonts, Print, figures_of_page, svg_for_print};
@@ -94,17 +94,18 @@ pub fn named<'a>(
     let find = |name: &String| {
         figures.iter().find(|f| f.id == *name).ok_or_else(|| {
             let near = hint(name, figures.iter().map(|f| f.id.as_str()));
-            let page = page.display();
-            let text = format!("unknown figure `{name}`{near} `whimbrel figure {page}` lists all");
-            BadInput::new(text)
+            let page = provenance::quoted(&page.to_string_lossy());
+            let all = format!("`whimbrel figure {page}` lists all");
+            BadInput::new(format!("unknown figure `{name}`{near} {all}"))
         })
     };
     names.iter().map(find).collect()
 }
 
+/// What ends a sentence about an unknown name.
 fn hint<'a>(name: &str, all: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(name, all);
-    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+    near.map_or(";".to_owned(), |near| format!(", did you mean `{near}`?"))
 }
 
 /// Writes figures to a folder.
@@ -169,7 +170,7 @@ fn fonts(family: &str) -> Result<Fonts, BadInput> {
     let families = fonts.families();
     let near = hint(family, families.iter().map(String::as_str));
     Err(BadInput::new(format!(
-        "this machine has no font `{family}`{near}; `fc-list : family` lists all"
+        "this machine has no font `{family}`{near} `fc-list : family` lists all"
     )))
 }
 
@@ -192,5 +193,29 @@ mod tests {
         }
         assert!(width("5 mm").expect_err("narrow").contains("40 mm"));
         assert!(font_size("80 pt").expect_err("large").contains("24 pt"));
+    }
+
+    #[test]
+    fn an_unknown_figure_is_refused_with_the_command_that_lists_all() {
+        let figures = [Figure {
+            id: "time".to_owned(),
+            title: String::new(),
+            caption: String::new(),
+            plot: whimbrel_report::figure::Plot::Beside {
+                value: whimbrel_report::figure::Axis::new("", ""),
+                rows: Vec::new(),
+            },
+        }];
+        let error = |name: &str| {
+            let page = Path::new("my page.html");
+            let named = named(&figures, &[name.to_owned()], page);
+            named.expect_err("unknown").to_string()
+        };
+        let all = "`whimbrel figure 'my page.html'` lists all";
+        assert_eq!(
+            error("tim"),
+            format!("unknown figure `tim`, did you mean `time`? {all}")
+        );
+        assert_eq!(error("xxx"), format!("unknown figure `xxx`; {all}"));
     }
 }

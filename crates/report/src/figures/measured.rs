@@ -8,7 +8,7 @@ use crate::quantity::{BYTES, RATES, unit_of};
 use crate::thin::{Point, shorten, thin};
 use whimbrel_cc::Verdict;
 use whimbrel_cc::connection::ConnectionState;
-use whimbrel_units::Time;
+use whimbrel_units::{Duration, Time};
 
 /// Maximum number of points of a series.
 const POINTS: usize = 400;
@@ -32,7 +32,7 @@ pub fn measured(connections: &[Measured]) -> Option<Figure> {
     let mut caption = "Connections of Linux TCP. Rates are of data acknowledged in order, means \
                        over "
         .to_owned();
-    caption += &format!("{span:.2} s.");
+    caption += &format!("{}.", Duration::from_secs_f64(span));
     if !marks.is_empty() {
         caption += " Marks are losses.";
     }
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use std::net::SocketAddr;
     use whimbrel_cc::connection::Decision;
-    use whimbrel_units::{Bytes, Duration, Rate};
+    use whimbrel_units::{Bytes, Rate};
 
     fn point(ms: u64, acked: u64) -> ConnectionState {
         ConnectionState {
@@ -272,6 +272,17 @@ mod tests {
                 .points
                 .iter()
                 .all(|[_, y]| (y - 24.0).abs() < 1e-6)
+        );
+    }
+
+    #[test]
+    fn the_caption_has_the_spans_of_a_short_connection() {
+        let points = [0, 100, 300].map(|ms| point(ms, ms));
+        let figure = measured(&[connection(points.to_vec())]).expect("a figure");
+        assert!(
+            figure.caption.contains("means over 3 ms."),
+            "{}",
+            figure.caption
         );
     }
 
