@@ -465,4 +465,35 @@ mod tests {
             assert_eq!(rich(text), html);
         }
     }
+
+    #[test]
+    fn a_source_names_every_section_that_uses_it() {
+        let section = |id: &str| Section {
+            id: id.to_owned(),
+            title: format!("Section {id}"),
+            group: String::new(),
+            text: Vec::new(),
+            facts: Vec::new(),
+            finding: None,
+            tables: Vec::new(),
+            figures: Vec::new(),
+            sources: vec![Source {
+                title: "scenario".to_owned(),
+                path: "p.toml".to_owned(),
+                text: "[link.L]".to_owned(),
+            }],
+        };
+        let page = Page {
+            title: String::new(),
+            summary: String::new(),
+            made: Vec::new(),
+            sections: vec![section("a"), section("b")],
+        };
+        let page = PageTemplate::new(&page).expect("a page");
+        let [source] = page.sources.as_slice() else {
+            panic!("one text")
+        };
+        let titles: Vec<&str> = source.used_by.iter().map(|(_, title)| *title).collect();
+        assert_eq!(titles, ["Section a", "Section b"]);
+    }
 }

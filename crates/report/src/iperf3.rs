@@ -614,6 +614,28 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_rtt_that_is_not_measured_yet_has_no_part_in_the_mean() {
+        let points = vec![
+            point(1000, 0, 0, Some((30_000, 0))),
+            point(2000, 1000, 0, Some((30_000, 40))),
+            point(3000, 2000, 0, Some((30_000, 60))),
+        ];
+        let test = Test::new(
+            vec![named("a", 0, points)],
+            ms(1000),
+            "whimbrel 1",
+            "",
+            "TCP",
+        );
+        let test = serde_json::to_value(&test).expect("JSON");
+        let sender = &test["end"]["streams"][0]["sender"];
+        assert_eq!(
+            (&sender["min_rtt"], &sender["mean_rtt"]),
+            (&json!(40_000), &json!(50_000))
+        );
+    }
+
     /// An endless flow, one that ends between two samples, one that starts late, two paths and UDP.
     const MIXED: &str = r#"
 [link.L]

@@ -542,4 +542,26 @@ duration = "10 s"
         let late = rows_of(&[run(Some(6)), run(None)], "mine");
         assert!(late[0].completion.is_none(), "{late:?}");
     }
+
+    #[test]
+    fn a_row_has_the_longest_queue_and_the_latency_of_delivered_messages() {
+        // The first link is the bottleneck. The second flow has no time to deliver its message.
+        let text = "[link.slow]\nrate = \"2 Mbit/s\"\nqueue = \"1 bdp\"\ndelay = \"20 ms\"\n\
+                    [link.fast]\nrate = \"50 Mbit/s\"\n\
+                    [[flow]]\nroute = [\"slow\", \"fast\"]\nmessages = \"20 kB every 50 ms\"\n\
+                    [[flow]]\nroute = [\"slow\", \"fast\"]\nmessages = \"20 kB every 50 ms\"\n\
+                    start = \"2.9 s\"\n[run]\nduration = \"3 s\"\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let jobs = sweep::jobs(scenario.points());
+        let runs = sweep::run_all(&jobs, None, || {}).expect("threads");
+        let outcome = &runs[0].outcome;
+        let messages = |flow: usize| outcome.flows[flow].messages.as_ref().expect("messages");
+        assert_eq!(messages(1).latency.count, 0);
+        let rows = rows(&runs);
+        let waits = [0, 1].map(|link| outcome.links[link].mean_wait.as_secs_f64());
+        assert!(waits[0] > waits[1]);
+        assert_eq!(rows[0].queue_delay.map(|stat| stat.mean), Some(waits[0]));
+        let p50 = messages(0).latency.p50.as_secs_f64();
+        assert_eq!(rows[0].latency[0].map(|stat| stat.mean), Some(p50));
+    }
 }

@@ -552,6 +552,23 @@ mod tests {
     }
 
     #[test]
+    fn a_swept_key_behind_the_controller_has_its_own_values() {
+        let text = "[link.L]\nrate = \"5 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\n\
+                    [run]\nduration = \"1 s\"\n[sweep]\n\
+                    \"flow.controller\" = [\"cubic\", \"newreno\"]\n\
+                    \"link.L.loss\" = [\"0 %\", \"1 %\"]\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
+        let all = columns(&crate::rows(&runs));
+        assert_eq!(
+            (all[0].head.as_str(), all[1].head.as_str()),
+            ("loss", "controller")
+        );
+        assert_eq!(all[0].cells, ["0 %", "1 %", "0 %", "1 %"]);
+        assert_eq!(all[1].cells, ["cubic", "cubic", "newreno", "newreno"]);
+    }
+
+    #[test]
     fn what_was_lost_rarely_is_not_shown_as_nothing() {
         let mut rows = sample();
         let losses = [(0.12, 0.01), (0.0002, 0.0001), (0.0, 0.0), (0.000_003, 0.0)];

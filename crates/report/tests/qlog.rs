@@ -122,6 +122,26 @@ fn records_are_framed_and_read_back_in_order_of_time() {
     }
 }
 
+#[test]
+fn each_end_has_its_own_address_as_the_local_one() {
+    let network = network(LOSSY);
+    let ends = |vantage| {
+        let log = logs(&network, vantage, Dialect::Current).remove(0);
+        let started = events(&log).into_iter().find_map(|event| match event {
+            Record::Qlog(event) => match event.data {
+                EventData::QuicConnectionStarted(started) => Some(started),
+                _ => None,
+            },
+            Record::Json(_) => None,
+        });
+        let started = started.expect("it starts");
+        [started.local, started.remote].map(|end| (end.ip_v4, end.port_v4))
+    };
+    let [near, far] = ends(Vantage::Sender);
+    assert_ne!(near, far);
+    assert_eq!(ends(Vantage::Receiver), [far, near]);
+}
+
 /// The packets of a log.
 #[derive(Default)]
 struct Logged {

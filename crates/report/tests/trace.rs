@@ -1,6 +1,7 @@
 //! Captures of simulated runs, decoded by Wireshark's dissectors and compared with the outcome of
 //! the same run.
 
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -227,6 +228,33 @@ fn checksums_cover_the_whole_of_each_packet() {
         ]);
         assert!(all > 1000);
         assert_eq!((headers, packets), (all, all));
+    }
+}
+
+#[test]
+fn what_the_captured_end_sends_is_outbound() {
+    for (vantage, end) in [(Vantage::Sender, End::Near), (Vantage::Receiver, End::Far)] {
+        let captured = Captured::new(CLEAN, vantage);
+        let bytes = std::fs::read(captured.file()).expect("a capture");
+        let mut reader = PcapNgReader::new(bytes.as_slice()).expect("pcapng");
+        let mut outbound = Vec::new();
+        while let Some(block) = reader.next_block() {
+            if let Block::EnhancedPacket(packet) = block.expect("a block") {
+                // Bits 0 and 1: 1 is inbound, 2 is outbound.
+                let flags = packet.options.iter().find_map(|option| match option {
+                    EnhancedPacketOption::Flags(flags) => Some(flags & 3),
+                    _ => None,
+                });
+                outbound.push(flags == Some(2));
+            }
+        }
+        let passing = captured.passing(end);
+        let sent: Vec<bool> = passing
+            .iter()
+            .map(|(_, packet)| packet.from == end)
+            .collect();
+        assert!(sent.contains(&true) && sent.contains(&false));
+        assert_eq!(outbound, sent);
     }
 }
 

@@ -139,4 +139,15 @@ mod tests {
         assert!("1460".parse::<Bytes>().is_err());
         assert_eq!(Bytes::new(1500).to_string(), "1.5 kB");
     }
+
+    #[test]
+    fn large_amounts_are_shown_to_three_decimals() {
+        for (bytes, shown) in [
+            (67_108_864, "67.109 MB"),
+            (1_500_000_000, "1.5 GB"),
+            (12_345_678_901, "12.346 GB"),
+        ] {
+            assert_eq!(Bytes::new(bytes).to_string(), shown);
+        }
+    }
 }

@@ -73,4 +73,12 @@ mod tests {
             "0.1 %"
         );
     }
+
+    #[test]
+    fn a_small_probability_is_not_shown_as_zero() {
+        for text in ["0.125 %", "0.001 %", "0.000001 %"] {
+            let read: Probability = text.parse().expect("a probability");
+            assert_eq!(read.to_string(), text);
+        }
+    }
 }

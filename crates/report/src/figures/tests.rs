@@ -134,6 +134,20 @@ fn figures_over_time_have_capacity_base_rtt_and_buffer_size() {
 }
 
 #[test]
+fn a_buffer_in_bytes_is_drawn_in_the_unit_of_its_queue() {
+    let all = drawn(&STEPS.replace("40 packets", "60 kB"));
+    let [_, _, _, queue] = panels(find(&all, "time")) else {
+        panic!("four panels")
+    };
+    assert_eq!(queue.y.unit, "kB");
+    let buffer = series(queue, Form::Dashed, "buffer size");
+    assert_eq!(buffer.points, [[0.0, 60.0], [20.0, 60.0]]);
+    let waited = series(queue, Form::Line, "newreno").points.iter();
+    let most = waited.map(|p| p[1]).fold(0.0, f64::max);
+    assert!((58.0..=60.0).contains(&most), "{most}");
+}
+
+#[test]
 fn marks_show_when_losses_were_detected_and_repaired() {
     let all = drawn(STEPS);
     let cwnd = &panels(find(&all, "time"))[0];

@@ -212,6 +212,35 @@ fn heat_maps_show_each_number_in_its_cell() {
 }
 
 #[test]
+fn an_inverse_scale_of_colours_has_its_maximum_at_the_left() {
+    let ends = |inverse| {
+        let values = || Categories {
+            label: "loss".to_owned(),
+            values: vec!["0 %".to_owned(), "1 %".to_owned()],
+        };
+        let svg = drawn(figure(Plot::Heat {
+            x: values(),
+            y: values(),
+            value: Axis {
+                inverse,
+                ..Axis::new("delay", "")
+            },
+            maps: vec![Heat {
+                protocol: None,
+                label: String::new(),
+                cells: vec![Some(1.5), Some(2.0), Some(3.0), Some(3.5)],
+            }],
+        }));
+        let first = svg.find("#440154").expect("the darkest colour");
+        let dark_is_left = first < svg.find("#fde725").expect("the lightest colour");
+        (place(&svg, "1.5")[0] < place(&svg, "3.5")[0], dark_is_left)
+    };
+    // The darkest colour is that of the minimum in both.
+    assert_eq!(ends(false), (true, true));
+    assert_eq!(ends(true), (false, false));
+}
+
+#[test]
 fn a_confusion_matrix_has_counts_and_the_part_of_each_row() {
     let svg = drawn(figure(Plot::Confusion {
         matrices: vec![Matrix {
