@@ -131,7 +131,7 @@ pub fn advise(request: &Request, observer: &dyn Observer) -> Result<Vec<Candidat
     if let Some(size) = request.size {
         for (i, one) in measured.iter_mut().enumerate() {
             if i < SHOWN || one.name == USUAL {
-                one.takes = Some(advisor.takes(size, &one.name)?);
+                one.takes = Some(advisor.takes(size, LARGEST, &one.name)?);
             }
         }
     }
@@ -289,12 +289,12 @@ impl<'a> Advisor<'a> {
         Ok(all)
     }
 
-    /// Seconds that a file takes over the path, over QUIC. Of a very large file a part is
-    /// simulated.
-    fn takes(&self, size: Bytes, name: &str) -> Result<f64, Error> {
+    /// Seconds that a file takes over the path, over QUIC. Of a file that is larger than `largest`
+    /// this part is simulated.
+    fn takes(&self, size: Bytes, largest: u64, name: &str) -> Result<f64, Error> {
         let path = &self.request.path;
         let controller = Written::parse("controller", name)?.value;
-        let part = Bytes::new(size.get().clamp(1, LARGEST));
+        let part = Bytes::new(size.get().clamp(1, largest));
         let recorded = Recorded {
             forward: self.link.forward.rate.clone(),
             back: self.link.reverse.rate.clone(),
@@ -336,6 +336,7 @@ fn one_bdp() -> Written<Queue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unobserved;
 
     #[test]
     fn a_run_is_long_enough_for_the_path_and_no_longer_on_a_very_fast_one() {
@@ -347,5 +348,30 @@ mod tests {
         assert_eq!(of_first(10_000.0, 1.0), 1.44);
         assert_eq!(of_first(10_000.0, 50.0), 3.0);
         assert_eq!(of_first(400_000.0, 0.001), 0.036);
+    }
+
+    #[test]
+    fn a_file_of_which_a_part_is_simulated_takes_as_much_longer_as_it_is_larger() {
+        let request = Request {
+            path: Bottleneck {
+                rate: vec![Written::of("rate", Rate::from_bits_per_sec(20_000_000))],
+                rate_trace: None,
+                back_trace: None,
+                rtt: vec![Written::of("rtt", Duration::from_millis(20))],
+                queue: Vec::new(),
+                loss: Vec::new(),
+            },
+            neighbours: "cubic".parse().expect("neighbours"),
+            size: None,
+            threads: None,
+        };
+        let advisor = Advisor::new(&request, &Unobserved).expect("a path");
+        let takes = |bytes| {
+            let seconds = advisor.takes(Bytes::new(bytes), 100_000, "cubic");
+            seconds.expect("a time")
+        };
+        let part = takes(100_000);
+        assert!((takes(1_000_000) / part - 10.0).abs() < 1e-9);
+        assert!(takes(50_000) < part);
     }
 }

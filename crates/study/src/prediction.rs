@@ -262,6 +262,18 @@ mod tests {
         let (low, high) = of(3).range_bps;
         let middle = of(3).goodput_bps;
         assert!(low < middle && middle < high, "{low} {middle} {high}");
+        // Losses and round-trip times are those of the same run.
+        let scenario = transfer.scenario(Some(size), LONGEST, 3).expect("a path");
+        let runs = run_all(&sweep::jobs(scenario.points()), None, &Unobserved).expect("runs");
+        let mut flows: Vec<&FlowOutcome> = runs.iter().map(|run| &run.outcome.flows[0]).collect();
+        flows.sort_by_key(|flow| flow.completion);
+        let lost = |flow: &FlowOutcome| flow.lost.total() as f64 / flow.packets_sent as f64;
+        let found = of(3);
+        assert_eq!(found.lost, lost(flows[1]));
+        assert!(lost(flows[0]) != found.lost && lost(flows[2]) != found.lost);
+        let last = flows[1].samples.last().expect("samples");
+        let last = (last.at.as_secs_f64(), last.srtt.as_millis_f64());
+        assert_eq!(found.rtts.last(), Some(&last));
         let (low, high) = of(5).range_bps;
         let middle = of(5).goodput_bps;
         assert!(low < middle && middle < high, "{low} {middle} {high}");

@@ -111,4 +111,18 @@ mod tests {
         let line = lines.line(Duration::from_secs(10), at(10_000_000));
         assert_eq!(line.as_deref(), Some("10 MB, 8 Mbit/s"));
     }
+
+    #[test]
+    fn what_is_left_is_in_at_most_two_units() {
+        let all = [12.4, 59.6, 245.0, 3599.6, 5400.0, 90_000.0].map(in_words);
+        let expected = [
+            "12 s",
+            "1 min",
+            "4 min",
+            "1 h 0 min",
+            "1 h 30 min",
+            "25 h 0 min",
+        ];
+        assert_eq!(all, expected);
+    }
 }

@@ -404,4 +404,28 @@ mod tests {
         assert_eq!(holes(10_000, 12_000), "");
         assert_eq!(holes(10_000, 1000), "9 kB are holes, which are not sent\n");
     }
+
+    #[test]
+    fn an_interval_has_what_each_path_carried_and_lost_in_it() {
+        let path = |via: &str, sent_bytes, lost_packets| PathSummary {
+            via: Some(via.to_owned()),
+            sent_bytes,
+            received_bytes: 0,
+            lost_packets,
+            rtt_ms: 41.25,
+            state: "open",
+        };
+        let before = [path("wlan0", 12_000, 3)];
+        let now = [path("wwan0", 1_000, 1), path("wlan0", 20_000, 7)];
+        let paths = on_paths(&now, &before, 2.0);
+        let paths = serde_json::to_value(paths).expect("JSON");
+        let expected = |via, bytes: u64, retransmits: u64| {
+            serde_json::json!({
+                "via": via, "bytes": bytes, "bits_per_second": bytes as f64 * 4.0,
+                "retransmits": retransmits, "rtt": 41_250, "state": "open",
+            })
+        };
+        assert_eq!(paths[0], expected("wwan0", 1_000, 1));
+        assert_eq!(paths[1], expected("wlan0", 8_000, 4));
+    }
 }

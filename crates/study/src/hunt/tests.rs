@@ -39,6 +39,16 @@ fn the_weakness_of_newreno_to_loss_is_found_and_explained() {
         second.contains("most of the difference is goodput"),
         "{second}"
     );
+    // The algorithm's own numbers come first.
+    let Detail::Scores { subject, best, .. } = &find.measured.detail else {
+        panic!("scores")
+    };
+    let [own, other] = [subject, best].map(|cell| cell.mean.retransmitted * 100.0);
+    let resent = format!("{own:.2} % and {other:.2} % are retransmitted");
+    assert!(
+        own != other && second.contains(&resent),
+        "{resent}: {second}"
+    );
     // What is saved is read as a point, and `rank` would score it.
     let text = &find.point.text;
     let document = Document::parse(text, std::path::Path::new("p.toml")).expect("a file");
@@ -94,6 +104,62 @@ fn a_classifier_is_judged_by_its_decisions() {
         error.to_string().contains("classifies no losses"),
         "{error}"
     );
+}
+
+/// Runs nothing: how much of the rate a sender has depends on the words of the path.
+#[derive(Debug)]
+struct ByWords;
+
+impl Runner for ByWords {
+    fn run(
+        &self,
+        senders: &[(&MatrixPoint, &str)],
+        seeds: &[u64],
+        _: Option<NonZeroUsize>,
+        _: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Vec<whimbrel_rank::Measures>>, Error> {
+        let efficiency = |point: &MatrixPoint, name: &str| match name {
+            "mine" if point.claim.starts_with("wifi") => 0.32,
+            "mine" if point.claim.contains("RTT 50 ms") => 0.38,
+            "mine" => 0.28,
+            _ => 1.0,
+        };
+        let of = |&(point, name): &(&MatrixPoint, &str)| {
+            let measures = whimbrel_rank::Measures {
+                efficiency: efficiency(point, name),
+                rate: 1e6,
+                ..Default::default()
+            };
+            vec![measures; seeds.len()]
+        };
+        Ok(senders.iter().map(of).collect())
+    }
+}
+
+#[test]
+fn the_worst_find_comes_first_even_if_it_was_not_the_worst_before() {
+    let request = Request {
+        families: ["bottleneck", "wifi"].map(str::to_owned).to_vec(),
+        evaluations: 8,
+        finds: 2,
+        runner: Some(Arc::new(ByWords)),
+        ..Request::new(Target::Algorithm {
+            name: "mine".to_owned(),
+            against: vec!["other".to_owned()],
+        })
+    };
+    let found = hunt(&request, &Unobserved).expect("a hunt");
+    let families: Vec<_> = found
+        .families
+        .iter()
+        .map(|one| one.case.family.name)
+        .collect();
+    assert_eq!(families, ["bottleneck", "wifi"]);
+    // A simpler path shows less of the first weakness. A file would get the other one.
+    let finds: Vec<_> = found.finds.iter().map(|one| one.case.family.name).collect();
+    assert_eq!(finds, ["wifi", "bottleneck"]);
+    let ratios = [&found.finds[0], &found.finds[1]].map(|one| one.measured.ratio());
+    assert!(ratios[0] < ratios[1], "{ratios:?}");
 }
 
 #[test]

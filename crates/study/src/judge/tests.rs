@@ -106,6 +106,33 @@ fn decisions_are_counted_and_mistakes_have_costs() {
 }
 
 #[test]
+fn each_figure_shows_the_mistake_of_its_title() {
+    let all = judged(&["run.seeds=1"], &["newreno+ltd"], 2);
+    let found = figures(&all).expect("a grid");
+    let mistakes = [Mistake::RandomForCongestion, Mistake::CongestionForRandom];
+    let titles = ["Random loss mistaken", "Congestion mistaken"];
+    for ((figure, mistake), title) in found.iter().zip(mistakes).zip(titles) {
+        assert!(figure.title.starts_with(title), "{}", figure.title);
+        let whimbrel_report::figure::Plot::Heat { maps, .. } = &figure.plot else {
+            panic!("maps")
+        };
+        let cells = maps.iter().flat_map(|map| &map.cells).flatten().copied();
+        let worst = all[0].worst(mistake)[0];
+        let share = mistake.share(&worst.decisions).expect("some were mistaken");
+        let shown = cells.fold(0.0, f64::max);
+        assert!(
+            (shown / (100.0 * share) - 1.0).abs() < 1e-3,
+            "{shown} {share}"
+        );
+    }
+    let [random, congestion] = mistakes.map(|mistake| {
+        let worst = all[0].worst(mistake)[0];
+        mistake.share(&worst.decisions)
+    });
+    assert_ne!(random, congestion);
+}
+
+#[test]
 fn judging_does_not_depend_on_the_number_of_threads() {
     let run = |threads| as_json(&judged(&[], &[], threads));
     assert_eq!(run(1), run(2));
@@ -130,6 +157,11 @@ fn the_text_and_the_figures_show_the_mistakes() {
             "costs not measured",
         ],
     );
+    // Each of the worst cells has its own decisions.
+    let mistake = Mistake::CongestionForRandom;
+    let (could, made) = mistake.count(&mistaken[0].worst(mistake)[0].decisions);
+    assert_ne!(could, mistake.count(&mistaken[0].decisions).0);
+    assert_contains(&shown, &[&format!(" ({made} of {could})\n")]);
     let svg = whimbrel_report::svg(&figures(&mistaken).expect("a grid"));
     assert_contains(
         &svg,

@@ -345,3 +345,36 @@ fn several(n: usize, what: &str) -> String {
         format!("{n} {what}s")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_costs_the_opposite_of_what_its_oracle_changes() {
+        let mut effect = Effect {
+            quantity: "goodput",
+            unit: "Mbit/s",
+            scope: Scope::Judged,
+            own: 10.0,
+            told_random: Some(Interval {
+                mean: 2.0,
+                half_width: Some(0.5),
+            }),
+            told_congestion: None,
+            told_everything: None,
+        };
+        let cost = |effect: &Effect| cost(std::slice::from_ref(effect), Oracle::Random);
+        assert_eq!(
+            cost(&effect).as_deref(),
+            Some("goodput -2.0 ± 0.5 Mbit/s (-20 %)")
+        );
+        effect.unit = "%";
+        assert_eq!(cost(&effect).as_deref(), Some("goodput -2.0 ± 0.5 %"));
+        effect.told_random = Some(Interval {
+            mean: 2.0,
+            half_width: Some(2.5),
+        });
+        assert_eq!(cost(&effect).as_deref(), Some("goodput: not significant"));
+    }
+}

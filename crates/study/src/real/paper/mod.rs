@@ -245,4 +245,41 @@ mod tests {
             (1, at(2_000), at(4_000))
         );
     }
+
+    #[test]
+    fn the_additional_time_of_the_paper_is_over_the_fades_of_the_paper() {
+        let cases = cases(false, 1).expect("a table");
+        let row = |case: &Case| Row {
+            trial: case.trial.clone(),
+            implementation: super::super::Implementation::Whimbrel,
+            predicted: crate::prediction::Prediction {
+                size: Bytes::new(1_000_000),
+                // A second, and one more for each fade.
+                goodput_bps: 8e6 / f64::from(1 + case.fades.count),
+                range_bps: (0.0, 0.0),
+                longest: Duration::ZERO,
+                delivered: Vec::new(),
+                rtts: Vec::new(),
+                lost: 0.0,
+            },
+            measured: Err("not run".to_owned()),
+            allowed: false,
+            warnings: Vec::new(),
+        };
+        let both: Vec<(Case, Row)> = cases
+            .into_iter()
+            .map(|case| {
+                let row = row(&case);
+                (case, row)
+            })
+            .collect();
+        // Ten fades in the paper, one here, whose tenth of the file has one.
+        let fades = both[3].0.fades;
+        assert_eq!((fades.count, fades.count_of_paper), (1, 10));
+        let length = fades.length.as_secs_f64();
+        let [measured, predicted, paper] = additional(3, &both).expect("fades");
+        assert_eq!((measured, predicted), (None, Some(1.0 / length)));
+        assert_eq!(paper, Some((59.0 - 54.0) / (10.0 * length)));
+        assert!(additional(0, &both).is_none());
+    }
 }
