@@ -46,3 +46,15 @@ pub fn targets() -> Vec<Target> {
 fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it decoders of texts would hold whatever they do.
+    #[test]
+    fn what_is_utf_8_is_a_text() {
+        assert_eq!(text("µ = 1\n".as_bytes()), Some("µ = 1\n"));
+        assert_eq!(text(b"\xff"), None);
+    }
+}

@@ -207,3 +207,30 @@ fn ordinal(n: u32) -> String {
     };
     format!("{n}{suffix}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_line_are_read_aloud() {
+        let all = [1, 2, 3, 4, 11, 12, 13, 21, 111, 112, 113, 122].map(ordinal);
+        let expected = [
+            "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "111th", "112th", "113th",
+            "122nd",
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_end() {
+        assert_eq!(shortened("photos/a.jpg"), "photos/a.jpg");
+        let long = format!("{}/a.jpg", "é".repeat(NAME));
+        let short = shortened(&long);
+        assert_eq!(short.chars().count(), NAME);
+        assert!(
+            short.starts_with('…') && short.ends_with("é/a.jpg"),
+            "{short}"
+        );
+    }
+}

@@ -27,6 +27,11 @@ impl Progress {
 
     /// Shows how far it is.
     pub fn show(&self, now: &ProbeSample) {
+        self.bar.set_message(self.text(now));
+    }
+
+    /// What it does, for so long.
+    fn text(&self, now: &ProbeSample) -> String {
         let begin = match self.begin.get() {
             Some(begin) if begin.stage == now.stage => begin,
             _ => {
@@ -45,12 +50,42 @@ impl Progress {
             ProbeStage::Calm => format!("the loss, {lost} of {sent} packets"),
             ProbeStage::End => "the last packets arrive".to_owned(),
         };
-        self.bar.set_message(format!("{:.0} s, {doing}", now.at));
+        format!("{:.0} s, {doing}", now.at)
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_and_loss_are_those_since_the_stage_began() {
+        let progress = Progress::new("host");
+        let text = |stage, at, delivered, sent_packets, lost_packets| {
+            progress.text(&ProbeSample {
+                at,
+                stage,
+                has_found_rate: true,
+                delivered,
+                sent_packets,
+                lost_packets,
+                rtt: 0.04,
+            })
+        };
+        text(ProbeStage::Startup, 0.0, 0, 0, 0);
+        text(ProbeStage::Startup, 2.0, 500_000, 1_000, 100);
+        text(ProbeStage::Full, 2.0, 500_000, 1_000, 100);
+        // 1 MB in a second.
+        let full = text(ProbeStage::Full, 3.0, 1_500_000, 2_000, 150);
+        assert_eq!(full, "3 s, the rate, 8.0 Mbit/s");
+        text(ProbeStage::Calm, 4.0, 2_000_000, 2_500, 200);
+        let calm = text(ProbeStage::Calm, 5.0, 2_500_000, 3_000, 207);
+        assert_eq!(calm, "5 s, the loss, 7 of 500 packets");
     }
 }

@@ -3,7 +3,7 @@
 use super::support::*;
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 /// A folder with two short points.
 fn points() -> tempfile::TempDir {
@@ -45,6 +45,68 @@ fn a_ranking_is_stored_and_gives_the_same_again() {
     assert_eq!(rows.lines().count(), 1 + 2 * 2, "{rows}");
     let known = rank(folder.path(), &format!("--known '{saved}' --json"));
     assert_eq!(json(&known)["table"], first["table"]);
+}
+
+/// `tools/ranking.py` writes the tables of `docs/ranking.md`.
+#[test]
+fn a_page_keeps_the_earlier_scores_of_those_that_were_not_run() {
+    if !Command::new("python3")
+        .arg("--version")
+        .output()
+        .is_ok_and(|o| o.status.success())
+    {
+        println!("skipped: no python3");
+        return;
+    }
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["tools", "docs"] {
+        fs::create_dir(path(name)).expect("made");
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/ranking.py");
+    fs::copy(script, path("tools/ranking.py")).expect("copied");
+    let earlier = "## Matrix version 1\n\n| 1 | `bbr` | 0.7 | 0.7 |\n| 2 | `vegas` | 0.5 | 0.500 |\n\
+                   \n## The method\n\nBy hand.\n";
+    fs::write(path("docs/ranking.md"), earlier).expect("written");
+    let ranking = serde_json::json!({
+        "version": 2,
+        "points": [{ "id": "a01", "class": "A", "claim": "Loss." }],
+        "table": [
+            { "algorithm": "bbr", "classes": { "A": 0.9 } },
+            { "algorithm": "cubic", "classes": { "A": 0.25 } },
+        ],
+        "scores": [
+            { "point": "a01", "algorithm": "cubic", "score": 0.25, "seed_count": 5 },
+            { "point": "a01", "algorithm": "bbr", "score": 0.9, "seed_count": 5 },
+        ],
+    });
+    fs::write(path("r.json"), ranking.to_string()).expect("written");
+    let made = Command::new("python3")
+        .arg(path("tools/ranking.py"))
+        .arg(path("r.json"))
+        .args(["--version", "whimbrel 1"])
+        .output()
+        .expect("it runs");
+    assert!(made.status.success(), "{made:?}");
+    let page = fs::read_to_string(path("docs/ranking.md")).expect("a page");
+    let (new, old) = page.split_once("## Matrix version 1").expect("both tables");
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with("| ") && line.contains("| `"));
+        rows.map(str::to_owned).collect()
+    };
+    let bbr = "| 1 | `bbr` | 0.900 | **0.900** |";
+    assert_eq!(rows(new), [bbr, "| 2 | `cubic` | 0.250 | 0.250 |"]);
+    let (old, best) = old
+        .split_once("## The best at each point")
+        .expect("it follows");
+    let vegas = "| 2 | `vegas`† | 0.500 | 0.500 |";
+    assert_eq!(rows(old), [bbr, vegas, "| 3 | `cubic` | 0.250 | 0.250 |"]);
+    assert_contains(
+        best,
+        &["| Loss. | `bbr` | 0.900 | `cubic` | 0.250 |", "By hand."],
+    );
 }
 
 #[test]

@@ -57,6 +57,10 @@ fn a_trace_of_a_sweep_is_refused_with_values_to_select() {
     );
     assert_contains(&error, &["has 4 combinations"]);
     assert_contains(&error, &["--loss '0%' --controllers 'cubic'"]);
+    // The swept key has the delay of each direction, which is no value of --rtt.
+    let rtts = "--rtt=10ms,50ms --controllers=cubic --trace=c.pcapng";
+    let error = fails(&compare(folder.path(), rtts), 2);
+    assert_contains(&error, &["--rtt with one value"]);
     let scenario = "[link.L]\nrate = \"5 Mbit/s\"\n[[flow]]\ncontroller = \"reno\"\nroute = [\"L\"]\n\
         [run]\nduration = \"1 s\"\n[sweep]\n\"link.L.loss\" = [\"1 %\", \"2 %\"]\n";
     fs::write(folder.path().join("s.toml"), scenario).expect("written");
