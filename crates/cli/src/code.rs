@@ -1,9 +1,10 @@
 //! `whimbrel send FILE` without a host, and `whimbrel get THREE-WORDS`.
 
-use crate::failure::{BadInput, exit_code};
+use crate::failure::{BadInput, FAILED, exit_code};
 use crate::print;
 use crate::show::{self, Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,9 +58,14 @@ pub fn stranger() -> Result<ClientOptions, Error> {
     ))
 }
 
-fn failed(error: &Error) -> ExitCode {
+/// Says why nothing was stored, for a program as an object on standard output, too.
+fn failed(error: &Error, as_json: bool) -> anyhow::Result<()> {
     writeln!(io::stderr(), "error: {error}").ok();
-    ExitCode::from(exit_code(error))
+    if as_json {
+        let value = json!({ "outcome": "not stored", "error": error.to_string() });
+        print::json_line(&value)?;
+    }
+    Ok(())
 }
 
 /// Shows words and sends to the receiver that has them.
@@ -107,7 +113,12 @@ pub fn send(
             }
             show::tree(&report, false, (as_json, shown))
         }
-        Err(error) => Ok(failed(&error)),
+        Err(error) => {
+            failed(&error, as_json)?;
+            // A program that reads the JSON object gets one status for every failure.
+            let code = if as_json { FAILED } else { exit_code(&error) };
+            Ok(ExitCode::from(code))
+        }
     }
 }
 
@@ -143,7 +154,7 @@ pub fn get(
     note("waiting for the sender; Ctrl-C stops".to_owned());
     let runtime = runtime()?;
     match runtime.block_on(fetch(options, note, ctrl_c())) {
-        Ok(fetched) if as_json => print::json_line(&serde_json::json!({
+        Ok(fetched) if as_json => print::json_line(&json!({
             "files": fetched.files,
             "bytes": fetched.bytes.get(),
             "seconds": fetched.took.as_secs_f64(),
@@ -152,6 +163,9 @@ pub fn get(
         })),
         Ok(_) if shown.quiet => Ok(ExitCode::SUCCESS),
         Ok(fetched) => print::text(fetched_text(&fetched)),
-        Err(error) => Ok(failed(&error)),
+        Err(error) => {
+            failed(&error, as_json)?;
+            Ok(ExitCode::from(exit_code(&error)))
+        }
     }
 }

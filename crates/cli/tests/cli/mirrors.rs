@@ -180,6 +180,23 @@ fn nothing_is_removed_in_doubt_or_without_permission() {
 }
 
 #[test]
+fn three_words_that_fail_are_an_object_with_the_error() {
+    let folder = folder();
+    let path = folder.path();
+    write(path, &["f"]);
+    // A server at which none may meet.
+    let server = Server::start(path, "--listen 127.0.0.1:0");
+    for line in ["get apple-river-stone", "send f --words"] {
+        let line = format!("{line} --meet {} --no-lan --json", server.address);
+        let output = whimbrel_in(path, &line);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let value = parse(&text(&output.stdout));
+        assert_eq!(value["outcome"], "not stored");
+        assert_contains(value["error"].as_str().expect("a text"), &["nobody meet"]);
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused_before_it_begins() {
     let folder = folder();
     let path = folder.path();
