@@ -53,7 +53,7 @@ A scenario file:
   [run]
   duration = \"100 s\"
   seeds = 10
-  preset = \"ns-2.35\"         # a simulator's or a kernel's settings: --list-presets
+  preset = \"ns-2.35\"         # a simulator's settings; see --list-presets
 
   [sweep]                    # all combinations
   \"link.L.loss\" = [\"0 %\", \"1 %\", \"5 %\"]
