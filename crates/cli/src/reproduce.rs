@@ -26,7 +26,7 @@ Examples:
   whimbrel reproduce --list                      list experiments and run times
   whimbrel reproduce cerl/fig-3.5                run one experiment
   whimbrel reproduce cerl/fig-4 emfast/table-1   a chapter, and one experiment
-  whimbrel reproduce cerl --report out           a paper, and a page with figures:
+  whimbrel reproduce cerl --report out           a paper, with its figures in
                                                  out/index.html
   whimbrel reproduce                             all experiments
 

@@ -56,8 +56,8 @@ With --json, each line of output is one object with an `event`:
   piped      peer, target, sent, received (bytes from and to the target), seconds
              stored, stored_tree, sent and piped also have key_exchange:
              \"X25519MLKEM768\", or of an older client \"X25519\"
-  failed     peer, name (or null), error
-             each of them with user (null before a token was shown)
+  failed     peer, name (or null), error. The events from stored to failed
+             also have user (null before a token was shown)
   reloaded   ok, text: upon SIGHUP
   dropped    lines: so many are missing here, because the output was not read in time. The server
              does not wait for its reader, and goes on without one

@@ -62,7 +62,7 @@ object there instead, as the last thing (without COMMAND: on standard output):
                          classifier's decision; null if the algorithm makes none
     fallback             true: it went to fallback_controller
   connections_total, fallbacks, refused, not_chosen, dropped_events, clamped,
-  events, unfinished
+  events, unfinished,
   answer_p50_us, answer_p99_us, cpu_s, realtime, elapsed_s
   nacks                  with --nack: {devices, receiver, sender}, counters of all
                          connections of the machine; else null
