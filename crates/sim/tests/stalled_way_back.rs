@@ -53,3 +53,21 @@ fn stalls_of_the_way_back_that_return_cost_whimbrel_little_more_than_they_last()
     let between = utilization(&flow, 41.0, 59.5);
     assert!(between > 0.75, "{between}");
 }
+
+/// Three uploads fill a way back of 0.3 Mbit/s, so that acknowledgments wait for 2 s. The window
+/// grew by a packet in each of these round trips, and carried 0.11 of the capacity.
+#[test]
+fn whimbrel_fills_a_path_whose_acknowledgments_wait_behind_uploads() {
+    let text = "[link.down]\nrate = \"2 Mbit/s\"\ndelay = \"40 ms\"\nqueue = \"2 bdp\"\n\
+                [link.up]\nrate = \"275 kbit/s\"\ndelay = \"40 ms\"\nqueue = \"70 packets\"\n\
+                [[flow]]\nroute = [\"down\"]\nback = [\"up\"]\ncontroller = \"whimbrel\"\n\
+                [[flow]]\nroute = [\"up\"]\nback = [\"down\"]\ncontroller = \"cubic\"\ncount = 3\n\
+                start = \"2 s\"\n[run]\nduration = \"30 s\"\n";
+    let scenario = Scenario::parse(text, Path::new("upload.toml")).expect("a scenario");
+    let goodput = |seed| {
+        let outcome = run(&scenario.points()[0].network(seed));
+        outcome.flows[0].goodput.as_bits_per_sec() as f64
+    };
+    let mean = (1..=3).map(goodput).sum::<f64>() / 3.0;
+    assert!(mean > 0.5 * 2e6, "{mean} bit/s");
+}

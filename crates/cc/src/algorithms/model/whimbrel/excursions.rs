@@ -50,7 +50,8 @@ impl Whimbrel {
 
     fn needs_drain(&self, now: f64, between: f64) -> bool {
         let lately = now - self.delays.seen() < LATELY * between;
-        !lately || self.losses.doubtful(now, 0.5 * between)
+        let short = self.has_short_buffer();
+        !lately || self.losses.doubtful(now, 0.5 * between, short)
     }
 
     /// Begins a drain or a trial if it is time for that by the lowest RTT (`rhythm.rs`).

@@ -16,11 +16,14 @@
 //! the fraction that is lost beyond the floor. A round here is at least one round trip, and
 //! [`BATCH`] packets: three deviations of a window of five packets are more than half of it.
 //!
-//! Startup measures the floor first, where it sees no queue. A flow that begins on a full buffer
-//! takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
+//! Startup measures the floor first, where it sees no queue, but neither by the first flight, which
+//! leaves at once, nor by round trips of more than [`BELOW`] of what the path turned out to hold: a
+//! window that doubles loses half in a buffer of a few packets, at a queue too short to see. A flow
+//! that begins on a full buffer takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
 //! sees a shorter RTT it knows better, and the floor is void until two drains that empty the queue
 //! have measured it. While packets are lost, the flow drains for that purpose even if it sees the
 //! base RTT: otherwise it would take the losses of a path that loses 6 % for congestion for ever.
+//! The same where a short buffer loses packets ([`SOME`]), because no queue tells whose they are.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
@@ -73,6 +76,16 @@ const ANEW: usize = 2;
 
 /// A channel that loses more than this is measured again and again.
 const DOUBTFUL: f64 = 0.04;
+
+/// Losses since the last measurement that are worth another one where the buffer is short: so many,
+/// and this fraction.
+const SOME: (f64, f64) = (4.0, 0.002);
+
+/// The part of what the path holds up to which a round trip of startup measures the channel.
+const BELOW: f64 = 0.75;
+
+/// Round trips of startup that are remembered: the window grows to 65,000 times its size in them.
+const STARTUP_ROUNDS: usize = 16;
 
 /// A drain leaves what arrives, but always at least as much as if this fraction were lost.
 const MOST_LOST: f64 = 0.9;
@@ -157,6 +170,10 @@ pub(super) struct Losses {
     lost: f64,
     /// Packets sent and lost while the path had room.
     quiet: Round,
+    /// The round trips of startup that saw no queue, the latest one first.
+    startup: [Round; STARTUP_ROUNDS],
+    /// Packets sent and lost since the last measurement, while the path had no room.
+    since: Round,
     score: f64,
     /// What is not judged yet.
     batch: Round,
@@ -179,6 +196,8 @@ impl Losses {
             base: 0.0,
             lost: 0.0,
             quiet: Round::NONE,
+            startup: [Round::NONE; STARTUP_ROUNDS],
+            since: Round::NONE,
             score: 0.0,
             batch: Round::NONE,
             exceeds: false,
@@ -195,7 +214,10 @@ impl Losses {
         let fraction = lost / packets.max(1.0);
         if room {
             self.quiet = self.quiet.plus(round);
-        } else if calm && fraction < self.floor + 0.01 {
+        } else {
+            self.since = self.since.plus(round);
+        }
+        if !room && calm && fraction < self.floor + 0.01 {
             self.floor += (fraction - self.floor) * (packets / CALM).min(0.05);
         }
         if self.forgiven > 0 {
@@ -239,9 +261,17 @@ impl Losses {
         self.windows[0] = Some(self.windows[0].map_or(new, |range| range.union(new)));
     }
 
-    /// Ends startup, which has found this base RTT.
-    pub fn end_startup(&mut self, now: f64, base: f64) {
+    /// Ends a round trip of startup that saw no queue, before [`Self::on_round`].
+    pub fn on_startup_round(&mut self, round: Round) {
+        self.startup.rotate_right(1);
+        self.startup[0] = round;
+    }
+
+    /// Ends startup, which has found this base RTT and that the path holds so many packets.
+    pub fn end_startup(&mut self, now: f64, base: f64, held: f64) {
         self.base = base;
+        let below = self.startup.iter().filter(|it| it.packets <= BELOW * held);
+        self.quiet = below.fold(Round::NONE, |sum, round| sum.plus(*round));
         if let Some(fraction) = self.take_quiet(now) {
             self.floor = fraction;
             self.drains = [fraction; DRAINS];
@@ -268,6 +298,7 @@ impl Losses {
     /// The fraction lost in the time that ends now, in which the path had room.
     fn take_quiet(&mut self, now: f64) -> Option<f64> {
         self.measured = now;
+        self.since = Round::NONE;
         let Round { packets, lost } = std::mem::replace(&mut self.quiet, Round::NONE);
         (packets > 0.0).then(|| lost / packets)
     }
@@ -310,11 +341,15 @@ impl Losses {
         1.0 - self.lost.max(self.floor()).min(MOST_LOST)
     }
 
-    /// Whether the channel must be measured again after `wait`: it is unknown and loses packets, or
-    /// it loses so much that it may be a policer, which makes no queue.
-    pub fn doubtful(&self, now: f64, wait: f64) -> bool {
+    /// Whether the channel must be measured again after `wait`: it is unknown and loses packets, it
+    /// loses so much that it may be a policer, which makes no queue, or the buffer is too short to
+    /// show whose losses they are.
+    pub fn doubtful(&self, now: f64, wait: f64, short_buffer: bool) -> bool {
         let unknown = self.void > 0 && self.exceeds;
-        (unknown || self.floor > DOUBTFUL) && now - self.measured > wait
+        let (number, part) = SOME;
+        let Round { packets, lost } = self.since;
+        let hidden = short_buffer && lost >= number && lost >= part * packets;
+        (unknown || hidden || self.floor > DOUBTFUL) && now - self.measured > wait
     }
 
     /// Whether losses may be those of this flow: the channel loses few packets, or the last round
@@ -474,8 +509,8 @@ mod tests {
     #[test]
     fn what_is_lost_while_there_is_room_is_the_channels() {
         let mut losses = Losses::new();
-        losses.on_round(round(1000.0, 50.0), 0.05, true, true);
-        losses.end_startup(1.0, 0.05);
+        losses.on_startup_round(round(1000.0, 50.0));
+        losses.end_startup(1.0, 0.05, 2000.0);
         assert_eq!(losses.floor(), 0.05);
         for _ in 0..10 {
             let back = losses.on_round(round(1000.0, 70.0), 0.05, false, false);
@@ -492,15 +527,16 @@ mod tests {
     #[test]
     fn the_floor_of_a_startup_on_a_full_buffer_is_void_when_the_base_is_found() {
         let mut losses = Losses::new();
-        losses.on_round(round(50.0, 20.0), 0.04, true, true);
-        losses.end_startup(1.0, 0.04);
+        losses.on_startup_round(round(50.0, 20.0));
+        losses.on_round(round(50.0, 20.0), 0.04, false, false);
+        losses.end_startup(1.0, 0.04, 100.0);
         losses.on_base(0.036, 0.005);
         assert_eq!(losses.floor(), 0.4, "by less than a queue");
         losses.on_base(0.03, 0.005);
         assert_eq!(losses.floor(), 0.0);
         assert!((losses.arriving() - 0.6).abs() < 1e-12);
         // What a drain loses beside others is not the channel's; what one loses alone is.
-        assert!(losses.doubtful(4.0, 2.5));
+        assert!(losses.doubtful(4.0, 2.5, false));
         for (lost, emptied, floor) in [
             (300.0, false, 0.0),
             (70.0, true, 0.0),
@@ -510,6 +546,46 @@ mod tests {
             losses.on_round(round(1000.0, lost), 0.05, true, true);
             losses.end_drain(6.0, emptied);
             assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
+        }
+    }
+
+    #[test]
+    fn what_startup_sends_beyond_the_path_does_not_measure_the_channel() {
+        let mut losses = Losses::new();
+        for (packets, lost) in [(20.0, 1.0), (40.0, 3.0), (76.0, 26.0), (120.0, 60.0)] {
+            losses.on_startup_round(round(packets, lost));
+        }
+        losses.end_startup(1.0, 0.05, 100.0);
+        assert_eq!(
+            losses.floor(),
+            4.0 / 60.0,
+            "up to three quarters of 100 packets"
+        );
+        let mut losses = Losses::new();
+        losses.on_startup_round(round(20.0, 10.0));
+        losses.end_startup(1.0, 0.05, 10.0);
+        assert_eq!(losses.floor(), 0.0, "nothing is known");
+    }
+
+    #[test]
+    fn losses_in_a_short_buffer_call_for_a_measurement() {
+        for (packets, lost, short, doubtful) in [
+            (1000.0, 4.0, true, true),
+            (1000.0, 4.0, false, false),
+            (1000.0, 3.0, true, false),
+            (4000.0, 7.0, true, false),
+        ] {
+            let mut losses = Losses::new();
+            losses.on_round(round(packets, lost), 0.05, false, false);
+            assert_eq!(
+                losses.doubtful(5.0, 2.5, short),
+                doubtful,
+                "{lost} of {packets}"
+            );
+            assert!(!losses.doubtful(2.0, 2.5, short), "too early");
+            losses.on_round(round(100.0, 0.0), 0.05, true, false);
+            losses.end_drain(5.0, true);
+            assert!(!losses.doubtful(10.0, 2.5, short), "measured");
         }
     }
 

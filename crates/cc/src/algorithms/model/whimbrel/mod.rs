@@ -265,6 +265,8 @@ struct Whimbrel {
     settled: f64,
     /// The last drain has found a queue of this algorithm's flows.
     was_own: bool,
+    /// Losses have governed this path before.
+    governed: bool,
     /// It has left no longer queue than such flows make.
     emptied: bool,
     /// A trial has begun on this connection.
@@ -343,6 +345,7 @@ impl Whimbrel {
             reference: 0.0,
             settled: 0.0,
             was_own: false,
+            governed: false,
             emptied: false,
             tried: false,
             failed_drains: 0,
@@ -737,6 +740,13 @@ impl Whimbrel {
             .confidence(level, base, own, self.delays.longest(), competes)
     }
 
+    /// Whether losses govern the path again: they did before, and one of this confidence comes.
+    fn is_governed_again(&self, confidence: f64) -> bool {
+        let sure = confidence >= SURE && self.losses.exceeds();
+        let usual = matches!(self.mode, Mode::Cruise(_)) && self.config.elasticity;
+        self.governed && usual && sure && self.has_short_buffer()
+    }
+
     /// Responds to a loss. Returns whether the window was reduced.
     fn answer(&mut self, loss: &Loss, confidence: f64) -> bool {
         let known = self.delays.known();
@@ -762,6 +772,9 @@ impl Whimbrel {
         }
         let excursion = self.mode.excursion().is_some();
         let old = loss.lost_order < self.answered;
+        if self.is_governed_again(confidence) && !old {
+            self.begin_competing(Sign::Losses, seconds(loss.now));
+        }
         let least = match &self.mode {
             Mode::Compete(it) if it.sign() == Sign::Losses => 0.0,
             Mode::Compete(_) => SURE,

@@ -37,6 +37,12 @@ const FORGET: f64 = 0.002;
 /// Part of what the path's rate says that it holds, which a window has at least after startup.
 const KNOWN: f64 = 0.9;
 
+/// A shorter queue is none while startup measures what the channel loses: s, and base RTTs.
+const NO_QUEUE: (f64, f64) = (0.002, 0.125);
+
+/// Round trips in which the first flight arrives: that of the first acknowledgment, and the rest.
+const FIRST_FLIGHT: u64 = 2;
+
 /// The window below which delays do not end startup, segments: HyStart's (S. Ha, I. Rhee, "Taming
 /// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
@@ -76,6 +82,11 @@ impl Whimbrel {
         } else {
             longest
         }
+    }
+
+    /// Whether the buffer may be too short to show others by its queue.
+    pub(super) fn has_short_buffer(&self) -> bool {
+        self.delays.longest() < self.own_queue()
     }
 
     /// Whether a queue is far longer than flows of this algorithm make it, and longer than what a
@@ -164,8 +175,9 @@ impl Whimbrel {
 
     /// The path holds at least `held`, and what its rate says.
     pub(super) fn leave_startup(&mut self, now: f64, held: f64) {
-        self.losses.end_startup(now, self.delays.base());
         let held = held.max(self.known_to_hold()).max(self.min_window());
+        let packets = held / self.mss;
+        self.losses.end_startup(now, self.delays.base(), packets);
         self.window = self.window.min(held);
         self.enter(Mode::Cruise(Cruise::after_startup()));
     }
@@ -204,6 +216,7 @@ impl Whimbrel {
         self.losses.on_new_path(rtt);
         self.overflows.forget();
         self.was_own = false;
+        self.governed = false;
         self.emptied = false;
         self.free = false;
         self.fullness.on_new_path();
@@ -234,8 +247,14 @@ impl Whimbrel {
         let quiet = !matches!(self.mode, Mode::Startup(_) | Mode::Compete(_));
         self.delays.on_round(quiet && self.round.count > 2);
         let room = match &self.mode {
-            Mode::Startup(_) => queue < 0.002,
             Mode::Drain(it, _) | Mode::Trial(it, _) => it.is_heard(),
+            Mode::Startup(_) => {
+                let no_queue = queue < NO_QUEUE.0.min(NO_QUEUE.1 * self.delays.base());
+                if no_queue && self.round.count > FIRST_FLIGHT {
+                    self.losses.on_startup_round(round);
+                }
+                false
+            }
             Mode::Cruise(_) | Mode::Push(..) | Mode::Compete(_) => false,
         };
         let calm = matches!(self.mode, Mode::Cruise(_)) && queue < 2.0 * wanted;
@@ -278,7 +297,9 @@ impl Whimbrel {
                 if let Mode::Cruise(cruise) = &mut self.mode {
                     settling = cruise.on_round(room && used, patience);
                 }
-                if room && used && settling {
+                // Acknowledgments that wait for longer than the path takes hide its room.
+                let far = self.backward.mean() > self.delays.base();
+                if room && used && (settling || far) {
                     self.window = self.window.max(KNOWN * self.known_to_hold());
                 }
                 self.on_cruising_round(before, now);
@@ -317,8 +338,7 @@ impl Whimbrel {
     }
 
     fn on_cruising_round(&mut self, before: f64, now: f64) {
-        // Where the buffer holds more than this, the queue shows others.
-        let short = self.delays.longest() < self.own_queue();
+        let short = self.has_short_buffer();
         if short && self.config.elasticity && self.overflows.govern() {
             self.begin_competing(Sign::Losses, now);
             return;
@@ -418,6 +438,7 @@ impl Whimbrel {
             if compete.hears_own(now, base, several) {
                 self.end_as_own(self.without_queue(self.window));
             } else if quiet {
+                self.governed = true;
                 self.enter(Mode::cruise());
             }
             return;
