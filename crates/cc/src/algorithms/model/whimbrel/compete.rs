@@ -9,9 +9,9 @@
 //!
 //! In a buffer that is too short to show others, losses are their sign (`overflows.rs`). Then each
 //! loss is answered, by RFC 9438's own factor, and nothing of what follows applies. Competition
-//! ends after a period without losses at a long queue, or when the flow **hears** others of its
-//! kind: at a stroke of `clock.rs` they drain, and the queue falls to [`REST`] without this flow's
-//! doing. Other queues do not empty at strokes.
+//! ends after a period without losses at a long queue, and begins again with the next one, or when
+//! the flow **hears** others of its kind: at a stroke of `clock.rs` they drain, and the queue falls
+//! to [`REST`] without this flow's doing. Other queues do not empty at strokes.
 //!
 //! It ends when
 //!

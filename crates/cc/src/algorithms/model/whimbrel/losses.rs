@@ -19,11 +19,12 @@
 //! Startup measures the floor first, where it sees no queue, but neither by the first flight, which
 //! leaves at once, nor by round trips of more than [`BELOW`] of what the path turned out to hold: a
 //! window that doubles loses half in a buffer of a few packets, at a queue too short to see. A flow
-//! that begins on a full buffer takes that buffer's delay for the base RTT, and the buffer's losses for the channel's. When it
-//! sees a shorter RTT it knows better, and the floor is void until two drains that empty the queue
-//! have measured it. While packets are lost, the flow drains for that purpose even if it sees the
-//! base RTT: otherwise it would take the losses of a path that loses 6 % for congestion for ever.
-//! The same where a short buffer loses packets ([`SOME`]), because no queue tells whose they are.
+//! that begins on a full buffer takes that buffer's delay for the base RTT, and the buffer's losses
+//! for the channel's. When it sees a shorter RTT it knows better, and the floor is void until two
+//! drains that empty the queue have measured it. While packets are lost, the flow drains for that
+//! purpose even if it sees the base RTT: otherwise it would take the losses of a path that loses
+//! 6 % for congestion for ever. The same where a short buffer loses packets ([`SOME`]), because no
+//! queue tells whose they are.
 //!
 //! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
 //! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with

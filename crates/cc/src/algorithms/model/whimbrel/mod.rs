@@ -265,10 +265,10 @@ struct Whimbrel {
     settled: f64,
     /// The last drain has found a queue of this algorithm's flows.
     was_own: bool,
-    /// Losses have governed this path before.
-    governed: bool,
     /// It has left no longer queue than such flows make.
     emptied: bool,
+    /// Losses have governed this path before.
+    governed: bool,
     /// A trial has begun on this connection.
     tried: bool,
     /// Drains in a row after which the queue was still long.
@@ -345,8 +345,8 @@ impl Whimbrel {
             reference: 0.0,
             settled: 0.0,
             was_own: false,
-            governed: false,
             emptied: false,
+            governed: false,
             tried: false,
             failed_drains: 0,
             huge: 0,
@@ -665,7 +665,8 @@ impl Whimbrel {
                 };
                 let step = cruise.step(self.window, target, gain, (room, used), least);
                 self.window += step * acked / self.window;
-                if cruise.is_fast() && self.recent_queue() > wanted {
+                // Noise adds more to the minimum of a quarter of a round trip than of a whole one.
+                if cruise.is_fast() && self.recent_queue() > wanted + self.allowance() {
                     self.end_growth(ack, alpha);
                 }
             }
