@@ -18,24 +18,38 @@ fn retransmitted(flow: &FlowOutcome) -> f64 {
 }
 
 /// Startup lost half of its packets at a queue of 2 ms, took that for the channel's, and from then
-/// on ignored it: 0.36 and 0.47 of all packets were lost, and the neighbours had nothing.
+/// on ignored it: on each of these paths a third or more of all packets was lost with seed 1, and
+/// the neighbours had nothing.
 #[test]
 fn whimbrel_does_not_flood_a_buffer_of_a_few_packets() {
-    let three = "[link.L1]\nrate = \"15 Mbit/s\"\ndelay = \"3.5 ms\"\nqueue = \"3 packets\"\n\
-                 [link.L2]\nrate = \"15 Mbit/s\"\ndelay = \"3.5 ms\"\nqueue = \"3 packets\"\n\
-                 [link.L3]\nrate = \"15 Mbit/s\"\ndelay = \"3.5 ms\"\nqueue = \"3 packets\"\n\
-                 [[flow]]\nroute = [\"L1\", \"L2\", \"L3\"]\ncontroller = \"whimbrel\"\n\
-                 [[flow]]\nroute = [\"L1\"]\ncontroller = \"newreno\"\nstart = \"1.6 s\"\n\
-                 [[flow]]\nroute = [\"L2\"]\ncontroller = \"newreno\"\nstart = \"0.1 s\"\n\
-                 [[flow]]\nroute = [\"L3\"]\ncontroller = \"newreno\"\nstart = \"1.3 s\"\n";
-    let codel = "[link.L]\nrate = \"28 Mbit/s\"\ndelay = \"2.5 ms\"\nqueue = \"7 packets\"\n\
-                 aqm = \"codel\"\n\
-                 [[flow]]\nroute = [\"L\"]\ncontroller = \"whimbrel\"\nstart = \"1 s\"\n\
-                 [[flow]]\nroute = [\"L\"]\ncontroller = \"cubic\"\n";
-    for path in [three, codel] {
+    let link = |name: &str| {
+        format!(
+            "[link.{name}]\nrate = \"14.9 Mbit/s\"\ndelay = \"3.55 ms\"\n\
+             queue = \"0.129 bdp\"\n"
+        )
+    };
+    let across = |name: &str| {
+        format!(
+            "[[flow]]\nroute = [\"{name}\"]\ncontroller = \"newreno\"\n\
+             start = \"0 s .. 2 s\"\n"
+        )
+    };
+    let names = ["L1", "L2", "L3"];
+    let three = format!(
+        "{}[[flow]]\nroute = [\"L1\", \"L2\", \"L3\"]\ncontroller = \"whimbrel\"\n{}",
+        names.map(link).concat(),
+        names.map(across).concat()
+    );
+    let codel = "[link.L]\nrate = \"28.3 Mbit/s\"\ndelay = \"2.565 ms\"\n\
+                 queue = \"0.6 bdp\"\naqm = \"codel\"\n\
+                 [[flow]]\nroute = [\"L\"]\ncontroller = \"whimbrel\"\n\
+                 start = \"0 s .. 2 s\"\n\
+                 [[flow]]\nroute = [\"L\"]\ncontroller = \"cubic\"\n\
+                 start = \"0 s .. 2 s\"\n";
+    for path in [&three, codel] {
         for seed in 1..=3 {
             let lost = retransmitted(&flows(path, seed)[0]);
-            assert!(lost < 0.1, "{lost} of its packets: {path}");
+            assert!(lost < 0.1, "{lost} of its packets, seed {seed}: {path}");
         }
     }
 }
