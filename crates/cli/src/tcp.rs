@@ -17,9 +17,9 @@ use whimbrel_linux::command::Signals;
 use whimbrel_linux::session::{News, Session, SessionError, Subject};
 use whimbrel_linux::{Agent, Datapath, MAX_RULES, Network, Options, Selection, values};
 use whimbrel_study::atomic_file;
-use whimbrel_study::provenance;
 use whimbrel_study::real::algorithm::for_tcp;
-use whimbrel_study::tcp::{ConnectionsPage, Summary, count, text};
+use whimbrel_study::tcp::{ConnectionsPage, Summary, text};
+use whimbrel_study::{count, provenance};
 use whimbrel_units::Duration;
 
 /// Run a program with its Linux TCP connections under any algorithm
@@ -40,16 +40,17 @@ use whimbrel_units::Duration;
     disable_help_subcommand = true,
     after_help = "\
 Needs Linux 6.10 or newer with cgroup v2, and root or the capabilities CAP_BPF,
-CAP_PERFMON and CAP_NET_ADMIN. `sudo whimbrel tcp -- COMMAND` runs COMMAND as root
-too. To run it as yourself:
+CAP_PERFMON and CAP_NET_ADMIN. `sudo whimbrel tcp -- COMMAND` runs COMMAND as
+root too. To run it as yourself:
   sudo whimbrel tcp -- sudo -u $USER COMMAND
-or give the program the capabilities once, in a cgroup that your user may divide;
-COMMAND does not inherit them:
+or give the program the capabilities once, in a cgroup that your user may
+divide; COMMAND does not inherit them:
   sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep $(command -v whimbrel)
   systemd-run --user --scope -p Delegate=yes whimbrel tcp -- COMMAND
 
-COMMAND's output is its own: the summary goes to standard error. --json prints one
-object there instead, as the last thing (without COMMAND: on standard output):
+COMMAND's output is its own: the summary goes to standard error. --json prints
+one object there instead, as the last thing (without COMMAND: on standard
+output):
   controller, fallback_controller, exit_status (null without COMMAND)
   connections            [{local, remote, goodput_bps, acked_bytes,
                          received_bytes, began_s, active_s, segments,
@@ -62,10 +63,9 @@ object there instead, as the last thing (without COMMAND: on standard output):
                          classifier's decision; null if the algorithm makes none
     fallback             true: it went to fallback_controller
   connections_total, fallbacks, refused, not_chosen, dropped_events, clamped,
-  events, unfinished,
-  answer_p50_us, answer_p99_us, cpu_s, realtime, elapsed_s
-  nacks                  with --nack: {devices, receiver, sender}, counters of all
-                         connections of the machine; else null
+  events, unfinished, answer_p50_us, answer_p99_us, cpu_s, realtime, elapsed_s
+  nacks                  with --nack: {devices, receiver, sender}, counters of
+                         all connections of the machine; else null
 Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not found,
 126 if it could not be run; without COMMAND 0; 1 failed; 2 wrong usage.
 
@@ -305,17 +305,15 @@ fn conclude(args: &TcpArgs, summary: &Summary<'_>, session: &Session<'_>) -> any
         match (&args.output, args.command.is_empty()) {
             (Some(_), _) => {}
             (None, true) => writeln!(io::stdout(), "{:#}", json())?,
-            // COMMAND's output is on standard output. That nothing reads standard error is no
-            // reason to hide COMMAND's exit status.
-            (None, false) => drop(writeln!(io::stderr(), "{:#}", json())),
+            // COMMAND's output is on standard output.
+            (None, false) => print::note(format_args!("{:#}", json())),
         }
     } else if !args.quiet {
         let mut text = text(summary);
         for note in notes {
             text += &format!("{note}\n");
         }
-        // Nor is it for the table.
-        let _ = io::stderr().write_all(text.as_bytes());
+        print::aside(text);
     }
     Ok(())
 }

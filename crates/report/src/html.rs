@@ -471,17 +471,12 @@ mod tests {
         let section = |id: &str| Section {
             id: id.to_owned(),
             title: format!("Section {id}"),
-            group: String::new(),
-            text: Vec::new(),
-            facts: Vec::new(),
-            finding: None,
-            tables: Vec::new(),
-            figures: Vec::new(),
             sources: vec![Source {
                 title: "scenario".to_owned(),
                 path: "p.toml".to_owned(),
                 text: "[link.L]".to_owned(),
             }],
+            ..Section::default()
         };
         let page = Page {
             title: String::new(),

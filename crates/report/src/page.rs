@@ -37,7 +37,7 @@ impl Fact {
 }
 
 /// One experiment, or one scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// Its name in links, unique on a page: `cerl/fig-3.5`.
     pub id: String,

@@ -103,13 +103,8 @@ mod tests {
         let section = |id: &str, figures| Section {
             id: id.to_owned(),
             title: id.to_owned(),
-            group: String::new(),
-            text: Vec::new(),
-            facts: Vec::new(),
-            finding: None,
-            tables: Vec::new(),
             figures,
-            sources: Vec::new(),
+            ..Section::default()
         };
         let report = Page {
             title: "t".to_owned(),

@@ -36,7 +36,7 @@ pub struct Task<'a> {
 }
 
 /// What a run showed. Fields that a stack does not report are `None`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Run {
     /// The stack.
     pub stack: String,
@@ -222,22 +222,7 @@ impl Task<'_> {
             controller: self.sender.controller.clone(),
             point: self.point.id.clone(),
             seed: self.seed,
-            goodput_bps: 0.0,
-            efficiency: 0.0,
-            queue_ms: 0.0,
-            delay_p95_ms: 0.0,
-            packets_sent: 0,
-            packet_bytes: 0.0,
-            payload_bytes: 0.0,
-            packets_lost: 0,
-            packets_dropped: 0,
-            taken_for_lost: None,
-            spurious: None,
-            handshake_ms: None,
-            completion_s: None,
-            failed: false,
-            panicked: false,
-            cpu_us_per_packet: 0.0,
+            ..Run::default()
         }
     }
 

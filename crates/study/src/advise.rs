@@ -322,10 +322,11 @@ fn seconds(packets: f64, bits: f64, rtt: f64) -> f64 {
     let fill = |packets: f64| packets * PACKET / bits.max(1.0);
     let (least, most) = SECONDS;
     let round_trips = ROUND_TRIPS * rtt;
-    match fill(ENOUGH).max(round_trips) {
-        enough if enough < least => enough,
-        _ => fill(packets).clamp(least, most).max(round_trips).ceil(),
+    let enough = fill(ENOUGH).max(round_trips);
+    if enough < least {
+        return enough;
     }
+    fill(packets).clamp(least, most).max(round_trips).ceil()
 }
 
 /// The default buffer.

@@ -19,6 +19,21 @@ pub fn check(path: &Path) -> Result<(), Error> {
     AtomicFile::open(path).map(drop)
 }
 
+/// Refuses a file that several outputs would have.
+///
+/// # Errors
+/// If there is one.
+pub fn check_distinct(all: &[&Path]) -> Result<(), BadInput> {
+    let twice = (1..all.len()).find(|i| all[..*i].contains(&all[*i]));
+    match twice.map(|i| all[i].display()) {
+        Some(path) => {
+            let text = format!("{path} is saved twice: choose different files");
+            Err(BadInput::new(text))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The folder in which a file is, as the system takes it.
 pub fn folder_of(file: &Path) -> &Path {
     match file.parent() {

@@ -59,6 +59,7 @@ pub mod cache;
 pub mod catalog;
 pub mod compare;
 pub mod controllers;
+mod count;
 #[cfg(feature = "real")]
 pub mod credentials;
 mod emphasis;
@@ -107,6 +108,7 @@ pub mod transport;
 pub mod under_test;
 pub mod words;
 
+pub use count::count;
 pub use error::{BadInput, Error};
 /// The program and its version.
 pub const VERSION: &str = concat!("whimbrel ", env!("CARGO_PKG_VERSION"));

@@ -78,13 +78,7 @@ pub fn page(
     let empty = |id: &str, title: &str| Section {
         id: id.to_owned(),
         title: title.to_owned(),
-        group: String::new(),
-        text: Vec::new(),
-        facts: Vec::new(),
-        finding: None,
-        tables: Vec::new(),
-        figures: Vec::new(),
-        sources: Vec::new(),
+        ..Section::default()
     };
     let ranking = Section {
         tables: vec![whimbrel_report::page_table(

@@ -53,14 +53,7 @@ impl Outputs {
         let all = self.report.iter().chain(&self.plot).chain(tables);
         let all = all.chain(&self.save.iperf3).map(PathBuf::as_path);
         let all: Vec<&Path> = all.chain(self.traces.iter().map(TraceFile::path)).collect();
-        let twice = (1..all.len()).find(|i| all[..*i].contains(&all[*i]));
-        match twice.map(|i| all[i].display()) {
-            Some(path) => {
-                let text = format!("{path} is saved twice: choose different files");
-                Err(BadInput::new(text))
-            }
-            None => Ok(()),
-        }
+        atomic_file::check_distinct(&all)
     }
 
     /// The run to trace, if one is to be traced.

@@ -1,5 +1,6 @@
 //! What became of files that were sent, as text, as JSON and as a curve.
 
+use crate::count;
 use crate::real::hindsight::Seen;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -116,19 +117,10 @@ fn on_paths(paths: &[PathSummary], before: &[PathSummary], seconds: f64) -> Vec<
     paths.iter().map(on_path).collect()
 }
 
-/// So many files, in words.
-pub fn files(count: u64) -> String {
-    match count {
-        1 => "1 file".to_owned(),
-        _ => format!("{count} files"),
-    }
-}
-
 /// A line with what was not sent because it was there, and with the interruptions, if there is
 /// one of these.
 fn besides(there: Option<String>, retries: u32) -> String {
-    let count = u64::from(retries);
-    let interruptions = (count > 0).then(|| format!("{count} {}", plural(count, "interruption")));
+    let interruptions = (retries > 0).then(|| count(retries.into(), "interruption"));
     let both: Vec<String> = there.into_iter().chain(interruptions).collect();
     match both.is_empty() {
         true => String::new(),
@@ -143,11 +135,6 @@ fn holes(bytes: u64, others: u64) -> String {
         Bytes::ZERO => String::new(),
         holes => format!("{holes} are holes, which are not sent\n"),
     }
-}
-
-/// The word for so many.
-fn plural(count: u64, word: &str) -> String {
-    format!("{word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What became of a file that is stored.
@@ -193,16 +180,14 @@ fn over_quic(s: &Summary) -> String {
     let share = 100.0 * s.lost_packets as f64 / s.sent_packets.max(1) as f64;
     let mut text = format!(
         "cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)\n\
-         {} {} of loss, {} {} of the window",
+         {} of loss, {} of the window",
         Bytes::new(s.cwnd_bytes),
         s.rtt_ms,
         s.min_rtt_ms,
         s.lost_packets,
         s.sent_packets,
-        s.loss_episodes,
-        plural(s.loss_episodes, "episode"),
-        s.reductions,
-        plural(s.reductions, "reduction")
+        count(s.loss_episodes, "episode"),
+        count(s.reductions, "reduction")
     );
     if let Some(v) = s.verdicts {
         let (congestion, random) = (v.congestion, v.random);
@@ -228,7 +213,7 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
             .iter()
             .map(|path| format!("{path}\n"))
             .collect();
-        let (some, all) = (report.sent_files, files(report.files));
+        let (some, all) = (report.sent_files, count(report.files, "file"));
         let bytes = Bytes::new(report.sent_bytes);
         let removals = removals(&report.would_remove);
         return format!("{paths}{removals}would send {some} of {all}: {bytes}\n");
@@ -240,7 +225,7 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
     let took = Duration::from_secs_f64(report.seconds);
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
     let (stored, bytes) = (
-        files(report.sent_files + report.unchanged_files),
+        count(report.sent_files + report.unchanged_files, "file"),
         Bytes::new(report.stored_bytes),
     );
     let mut text = format!("stored {stored}: {bytes} in {took}, {rate}\n");
@@ -256,9 +241,9 @@ pub fn tree_text(report: &TreeReport, dry_run: bool, seen: Option<&Seen>) -> Str
 
 /// `1 file (2 B) was there already`.
 fn there_already(report: &TreeReport) -> String {
-    let (count, bytes) = (report.unchanged_files, Bytes::new(report.resumed_bytes));
-    let were = if count == 1 { "was" } else { "were" };
-    format!("{} ({bytes}) {were} there already", files(count))
+    let (n, bytes) = (report.unchanged_files, Bytes::new(report.resumed_bytes));
+    let were = if n == 1 { "was" } else { "were" };
+    format!("{} ({bytes}) {were} there already", count(n, "file"))
 }
 
 /// What a dry run would remove.
@@ -286,7 +271,7 @@ pub fn got_text(report: &GetReport, dry_run: bool) -> String {
             .iter()
             .map(|path| format!("{path}\n"))
             .collect();
-        let (some, all) = (report.would_get.len(), files(report.files));
+        let (some, all) = (report.would_get.len(), count(report.files, "file"));
         let bytes = Bytes::new(report.bytes.saturating_sub(report.resumed_bytes));
         let removals = removals(&report.would_remove);
         return format!("{paths}{removals}would get {some} of {all}: {bytes}\n");
@@ -296,7 +281,7 @@ pub fn got_text(report: &GetReport, dry_run: bool) -> String {
         Duration::from_secs_f64(report.seconds),
     );
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
-    let got = files(report.stored_files);
+    let got = count(report.stored_files, "file");
     let resumed = match Bytes::new(report.resumed_bytes) {
         Bytes::ZERO => String::new(),
         resumed => format!("{resumed} were here already\n"),
@@ -312,7 +297,7 @@ pub fn got_text(report: &GetReport, dry_run: bool) -> String {
 /// What arrived by three words.
 pub fn fetched_text(fetched: &Fetched) -> String {
     let Fetched {
-        files: count,
+        files,
         bytes,
         took,
         direct,
@@ -324,12 +309,15 @@ pub fn fetched_text(fetched: &Fetched) -> String {
     };
     let rate =
         Rate::from_bits_per_sec((bytes.get() as f64 * 8.0 / took.as_secs_f64().max(1e-9)) as u64);
-    format!("got {}: {bytes} in {took}, {rate}{way}\n", files(count))
+    format!(
+        "got {}: {bytes} in {took}, {rate}{way}\n",
+        count(files, "file")
+    )
 }
 
 /// What a controller that sends bursts measured and was granted.
 fn bursts(b: &BurstSummary) -> String {
-    let mut text = format!("{} {}", b.reported, plural(b.reported, "burst"));
+    let mut text = count(b.reported, "burst");
     if let Some(priority) = b.priority {
         text += &format!(", priority {priority}");
     }

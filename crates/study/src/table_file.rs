@@ -1,7 +1,7 @@
 //! A table of results and the file that it goes to: `[TABLE=]FILE`.
 
-use crate::atomic_file::AtomicFile;
-use crate::{BadInput, Error};
+use crate::Error;
+use crate::atomic_file::{self, AtomicFile};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -97,13 +97,8 @@ pub type Opened<'a, T> = (&'a TableFile<T>, AtomicFile);
 /// # Errors
 /// If one cannot be written, or is named twice.
 pub fn open<T>(all: &[TableFile<T>]) -> Result<Vec<Opened<'_, T>>, Error> {
-    for (i, file) in all.iter().enumerate() {
-        if all[..i].iter().any(|other| other.path == file.path) {
-            let path = file.path.display();
-            let text = format!("{path} is saved twice: choose different files");
-            return Err(BadInput::new(text).into());
-        }
-    }
+    let paths: Vec<&Path> = all.iter().map(|file| file.path.as_path()).collect();
+    atomic_file::check_distinct(&paths)?;
     all.iter()
         .map(|file| Ok((file, AtomicFile::open(&file.path)?)))
         .collect()

@@ -85,14 +85,11 @@ impl Hunt {
         Section {
             id: "families".to_owned(),
             title: "Families of paths".to_owned(),
-            group: String::new(),
             text: vec![format!(
                 "The search tried {} paths. The ratio is the score over that of the best other, or \
                  the balanced accuracy of a loss classifier; that of the search is partly luck.",
                 self.evaluations
             )],
-            facts: Vec::new(),
-            finding: None,
             tables: vec![Table {
                 caption: "The worst path of each family, with fresh seeds (95 % interval)"
                     .to_owned(),
@@ -106,8 +103,7 @@ impl Hunt {
                 ],
                 rows: rows.collect(),
             }],
-            figures: Vec::new(),
-            sources: Vec::new(),
+            ..Section::default()
         }
     }
 
@@ -118,14 +114,13 @@ impl Hunt {
             group: "Finds".to_owned(),
             text: sentences(&self.target, find).to_vec(),
             facts: vec![Fact::new("found as", find.from.words())],
-            finding: None,
-            tables: Vec::new(),
             figures: figure.into_iter().collect(),
             sources: vec![Source {
                 title: find.point.id.clone(),
                 path: format!("{}.toml", find.point.id),
                 text: find.point.text.clone(),
             }],
+            ..Section::default()
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The decisions on losses and what mistakes cost, as text.
 
+use crate::count;
 use std::fmt::Write as _;
 use whimbrel_experiment::judge::{Axis, Cell, Effect, Judged, Mistake, Scope};
 use whimbrel_report::{Interval, decimals, fill, plain, plain_without, short_names};
@@ -43,8 +44,8 @@ fn one(judged: &Judged) -> String {
     } = judged;
     let mut text = format!(
         "{controller}\n{} x {}: {} decisions on losses, and {} where no packet was lost\n\n",
-        several(cells.len(), "cell"),
-        several(*seeds, "seed"),
+        count(cells.len() as u64, "cell"),
+        count(*seeds as u64, "seed"),
         decisions.random() + decisions.congestion(),
         decisions.spurious
     );
@@ -336,14 +337,6 @@ fn number(share: Option<f64>) -> String {
 /// A Brier score.
 fn score(score: Option<f64>) -> String {
     score.map_or("-".to_owned(), |score| format!("{score:.3}"))
-}
-
-fn several(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{n} {what}s")
-    }
 }
 
 #[cfg(test)]

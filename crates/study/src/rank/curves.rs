@@ -83,14 +83,12 @@ fn section(point: &MatrixPoint, figure: Option<Figure>) -> Section {
         title: point.id.clone(),
         group: "Points".to_owned(),
         text: vec![point.claim.clone()],
-        facts: Vec::new(),
-        finding: None,
-        tables: Vec::new(),
         figures: figure.into_iter().collect(),
         sources: vec![Source {
             title: point.id.clone(),
             path: point.path.display().to_string(),
             text: point.text.clone(),
         }],
+        ..Section::default()
     }
 }

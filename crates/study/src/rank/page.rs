@@ -84,7 +84,6 @@ fn ranking(library: &Library, league: &League) -> Section {
     Section {
         id: "ranking".to_owned(),
         title: "Ranking".to_owned(),
-        group: String::new(),
         text: vec![
             "A score is from 0 to 1; 1 means that the goal is met. The score of a class is the \
              mean over its points, the score in all the mean over the classes. ± is the 95 % \
@@ -95,7 +94,6 @@ fn ranking(library: &Library, league: &League) -> Section {
             Fact::new("matrix version", library.version.clone()),
             Fact::new("points", library.points.len().to_string()),
         ],
-        finding: None,
         tables: vec![Table {
             caption: "Scores by class, best first".to_owned(),
             columns,
@@ -108,7 +106,7 @@ fn ranking(library: &Library, league: &League) -> Section {
             &names,
             cell,
         )],
-        sources: Vec::new(),
+        ..Section::default()
     }
 }
 
@@ -182,9 +180,6 @@ fn of_class(class: Class, points: &[&MatrixPoint], league: &League) -> Section {
         id: format!("class-{class}"),
         title: format!("{class}: {}", class.subject()),
         group: "Classes".to_owned(),
-        text: Vec::new(),
-        facts: Vec::new(),
-        finding: None,
         tables: vec![
             Table {
                 caption: "The points".to_owned(),
@@ -218,5 +213,6 @@ fn of_class(class: Class, points: &[&MatrixPoint], league: &League) -> Section {
                 text: point.text.clone(),
             })
             .collect(),
+        ..Section::default()
     }
 }

@@ -1,8 +1,8 @@
 //! The league table as text.
 
 use super::{Ranking, measured};
+use crate::count;
 use crate::emphasis::bold;
-use crate::tcp::count;
 use std::fmt::Write as _;
 use whimbrel_rank::{Class, Library, Standing};
 use whimbrel_report::{Interval, fill, plain};
@@ -47,8 +47,7 @@ pub fn table(
         .map(|class| format!("{class} {} ({})", class.subject(), points_of(class)))
         .collect();
     let runs = match (least, most) {
-        (1, 1) => "1 seed".to_owned(),
-        (least, most) if least == most => format!("{most} seeds"),
+        (least, most) if least == most => count(most as u64, "seed"),
         (least, most) => format!("{least} to {most} seeds"),
     };
     let points = count(library.points.len() as u64, "point");

@@ -36,10 +36,7 @@ pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Page {
     let section = Section {
         id: "real".to_owned(),
         title: "Real transfers beside the simulator".to_owned(),
-        group: String::new(),
         text,
-        facts: Vec::new(),
-        finding: None,
         tables: vec![Table {
             caption: "Goodput of one file, round-trip time and loss".to_owned(),
             columns: heads.iter().map(column).collect(),
@@ -49,7 +46,7 @@ pub fn page(path: &str, all: &[Row], made: Vec<Fact>) -> Page {
             .into_iter()
             .map(|name| figure(name, all))
             .collect(),
-        sources: Vec::new(),
+        ..Section::default()
     };
     Page {
         title: path.to_owned(),
@@ -64,13 +61,8 @@ fn reasons(doubts: Vec<String>) -> Option<Section> {
     (!doubts.is_empty()).then(|| Section {
         id: "doubts".to_owned(),
         title: "Doubtful measurements".to_owned(),
-        group: String::new(),
         text: doubts,
-        facts: Vec::new(),
-        finding: None,
-        tables: Vec::new(),
-        figures: Vec::new(),
-        sources: Vec::new(),
+        ..Section::default()
     })
 }
 

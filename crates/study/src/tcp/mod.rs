@@ -8,5 +8,5 @@ mod time_line;
 
 pub use page::ConnectionsPage;
 pub use status::status;
-pub use summary::{Summary, count, text};
+pub use summary::{Summary, text};
 pub use time_line::{COLUMNS, logs, time_line};

@@ -73,13 +73,11 @@ impl ConnectionsPage<'_> {
         let section = Section {
             id: "connections".to_owned(),
             title: "Connections".to_owned(),
-            group: String::new(),
             text: notes(self.summary),
             facts: self.facts(),
-            finding: None,
             tables: vec![page_table(report)],
             figures,
-            sources: Vec::new(),
+            ..Section::default()
         };
         pages::Page {
             title: format!("Linux TCP under {controller}"),

@@ -1,6 +1,6 @@
 //! The connections of running instances as tables.
 
-use super::count;
+use crate::count;
 use std::fmt::Write;
 use whimbrel_linux::status::{ConnectionRecord, Found, Snapshot};
 use whimbrel_report::{cell, text_table};

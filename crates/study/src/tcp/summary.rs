@@ -1,5 +1,6 @@
 //! The summary at the end: a row for each connection, and lines about what qualifies it.
 
+use crate::count;
 use std::fmt::Write;
 use whimbrel_cc::Spec;
 use whimbrel_linux::{AgentReport, Connection, End, Ended, ReceiverClock};
@@ -335,16 +336,6 @@ fn nack_notes(report: &AgentReport) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// `1 connection`, `2 connections`.
-pub fn count(n: u64, what: &str) -> String {
-    match (n, what.split_once(' ')) {
-        (1, _) => format!("1 {what}"),
-        // `windows or rates`
-        (n, Some((first, rest))) => format!("{n} {first}s {rest}s"),
-        (n, None) => format!("{n} {what}s"),
-    }
 }
 
 #[cfg(test)]
