@@ -42,9 +42,9 @@ Examples:
 The advice has the highest score: that of class A of `whimbrel rank`, alone on
 the path, times what the neighbours keep (at most 1), times the share that it
 takes beside them over half of a fair share (at most 1). Algorithms that leave a
-CUBIC flow less than a quarter of its share on an ordinary path are excluded.
-Of scores within 0.03 of the highest, or as near as other seeds might bring
-them, the shortest queue decides.
+CUBIC flow less than a quarter of its share on an ordinary path are excluded. Of
+scores within 0.03 of the highest, or as near as other seeds might bring them,
+the shortest queue decides.
 
 A measurement sends with bbr until the rate no longer rises, then for ten round
 trips at the full rate, lets the queue drain, and then sends at 80 % of that

@@ -60,7 +60,7 @@ pub fn stranger() -> Result<ClientOptions, Error> {
 
 /// Says why nothing was stored, for a program as an object on standard output, too.
 fn failed(error: &Error, as_json: bool) -> anyhow::Result<()> {
-    writeln!(io::stderr(), "error: {error}").ok();
+    print::note(format_args!("error: {error}"));
     if as_json {
         let value = json!({ "outcome": "not stored", "error": error.to_string() });
         print::json_line(&value)?;
@@ -94,10 +94,10 @@ pub fn send(
             .map_or(String::new(), |meet| format!(" --meet {meet}"));
         // Standard output is for JSON.
         let text = format!("on the other machine:\n  whimbrel get {code}{meet}\n");
-        let _ = match as_json {
-            true => write!(io::stderr(), "{text}"),
-            false => write!(io::stdout(), "{text}"),
-        };
+        match as_json {
+            true => print::aside(text),
+            false => drop(write!(io::stdout(), "{text}")),
+        }
     };
     let report = runtime.block_on(offer(
         options,
@@ -109,7 +109,7 @@ pub fn send(
     match report {
         Ok(report) => {
             if let Some(error) = &report.error {
-                writeln!(io::stderr(), "error: {error}").ok();
+                print::note(format_args!("error: {error}"));
             }
             show::tree(&report, false, (as_json, shown))
         }
@@ -148,7 +148,7 @@ pub fn get(
     };
     let note = |text: String| {
         if !shown.quiet {
-            writeln!(io::stderr(), "{text}").ok();
+            print::note(text);
         }
     };
     note("waiting for the sender; Ctrl-C stops".to_owned());

@@ -21,10 +21,10 @@ Examples:
 Parameters follow a question mark, a loss classifier follows a plus sign:
   whimbrel compare --controllers cubic,cerl,cerl?A=0.6,cubic+cerl
 
---json prints a list of objects. `kind` is \"controller\", \"discriminator\" (a
-loss classifier) or \"layer\". `carried_by` lists the transports of a controller: \"tcp\" and
-\"aatp\" in the simulator, \"quic\" in `whimbrel send`, \"linux\" in `whimbrel tcp`.
-`code` lists the files, with their `text` if --code is given.")]
+--json prints a list of objects. `kind` is \"controller\", \"discriminator\" (a loss
+classifier) or \"layer\". `carried_by` lists the transports of a controller: \"tcp\"
+and \"aatp\" in the simulator, \"quic\" in `whimbrel send`, \"linux\" in `whimbrel
+tcp`. `code` lists the files, with their `text` if --code is given.")]
 pub struct ControllersArgs {
     /// A controller, a loss classifier, or a combination of both [default: all]
     #[arg(value_name = "NAME")]

@@ -6,7 +6,7 @@ use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
 use crate::print;
 use anyhow::Context;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_study::credentials::{self as known, Ask, Given, NoToken, VARIABLE};
@@ -109,7 +109,7 @@ impl CredentialArgs {
         let note = place.port_note();
         let found = self.find(&place.server, transport);
         if let (Err(_), Some(note)) = (&found, &note) {
-            writeln!(io::stderr(), "note: {note}").ok();
+            print::note(format_args!("note: {note}"));
         }
         Ok(Credentials { note, ..found? })
     }
@@ -177,12 +177,12 @@ impl Credentials {
 
     /// Prints an error, and what to do if a remembered token caused it.
     pub fn report(&self, error: &Error) {
-        // That nothing reads standard error is no reason to hide the exit status.
-        let mut out = io::stderr().lock();
-        writeln!(out, "error: {}", words::plain(&error.to_string())).ok();
-        for hint in self.hint(error).iter().chain(&self.note) {
-            writeln!(out, "{hint}").ok();
-        }
+        let text = words::plain(&error.to_string());
+        print::note(format_args!("error: {text}"));
+        self.hint(error)
+            .iter()
+            .chain(&self.note)
+            .for_each(print::note);
     }
 
     /// What the user can do about an error.

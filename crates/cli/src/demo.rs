@@ -35,30 +35,38 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate};
 /// both while the first one is pulled after three seconds.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each controller sends what the simulator expects it to deliver in --time, at most 64 MiB. A
-transfer that takes more than three times as long as predicted is stopped.
+Each controller sends what the simulator expects it to deliver in --time, at
+most 64 MiB. A transfer that takes more than three times as long as predicted is
+stopped.
 
---json prints one object: transport, rate_bps, rtt_ms, loss, seed, and for each contestant
-controller, implementation (\"kernel\" or \"whimbrel\"), bytes, predicted {goodput_bps, least_bps,
-greatest_bps}, measured {goodput_bps, seconds, sent_packets, lost_packets, blake3} or not_measured
-(why), and warnings: reasons not to trust the measurement. With --paper: paper, rate_bps, rtt_ms,
-bytes, seed, and for each of trials controller, fades {count, seconds}, predicted_seconds,
-measured (as above) or not_measured, paper_seconds (null in a tenth of the table), additional
-{measured, predicted, paper}: the time beyond that without fades, over the length of the fades, and
-warnings. With --two-links: links [{rate_bps, alone_goodput_bps}], together_goodput_bps, and cut
-{longest_stall_ms, verified}: the longest time after a link was pulled in which no data was
-acknowledged, and whether the copy is verified. What was not measured is null.
+--json prints one object: transport, rate_bps, rtt_ms, loss, seed, and for each
+contestant controller, implementation (\"kernel\" or \"whimbrel\"), bytes, predicted
+{goodput_bps, least_bps, greatest_bps}, measured {goodput_bps, seconds,
+sent_packets, lost_packets, blake3} or not_measured (why), and warnings: reasons
+not to trust the measurement. With --paper: paper, rate_bps, rtt_ms, bytes,
+seed, and for each of trials controller, fades {count, seconds},
+predicted_seconds, measured (as above) or not_measured, paper_seconds (null in a
+tenth of the table), additional {measured, predicted, paper}: the time beyond
+that without fades, over the length of the fades, and warnings. With
+--two-links: links [{rate_bps, alone_goodput_bps}], together_goodput_bps, and
+cut {longest_stall_ms, verified}: the longest time after a link was pulled in
+which no data was acknowledged, and whether the copy is verified. What was not
+measured is null.
 
 Examples:
   whimbrel demo
   whimbrel demo --two-links
   whimbrel demo --time 15s
-  whimbrel demo --tcp                        the kernel's CUBIC, and others on the kernel's TCP
-  whimbrel demo --size 64MiB                 the same file for all; CUBIC takes seven minutes
-  whimbrel demo --rate 100Mbit/s --rtt 600ms --loss 0.1% --controllers newreno,cubic,cerl
+  whimbrel demo --tcp
+      the kernel's CUBIC, and others on the kernel's TCP
+  whimbrel demo --size 64MiB
+      the same file for all; CUBIC takes seven minutes
+  whimbrel demo --rate 100Mbit/s --rtt 600ms --loss 0.1% \\
+      --controllers newreno,cubic,cerl
   whimbrel demo --picture race.svg --json
   whimbrel demo --paper enhanced-aatp
-  whimbrel demo --paper enhanced-aatp --full       1 GB and all fades: a quarter of an hour")]
+  whimbrel demo --paper enhanced-aatp --full
+      1 GB and all fades: a quarter of an hour")]
 pub struct DemoArgs {
     /// Send over the kernel's TCP instead of QUIC
     #[arg(long)]

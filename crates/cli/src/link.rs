@@ -51,27 +51,39 @@ const ONE_PATH: [&str; 7] = [
     mut_arg("back_trace", |trace| trace.alias("reverse-trace").conflicts_with("reverse_rate")),
     mut_arg("rtt", |rtt| rtt.conflicts_with_all(["delay", "reverse_delay"])),
     after_help = "\
-Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
-WHIMBREL_NEAR_NETNS and WHIMBREL_FAR_NETNS, for `nsenter --net=$WHIMBREL_FAR_NETNS ...`.
-UDP socket buffers cannot be raised within a namespace: for fast QUIC, set net.core.rmem_max and
-net.core.wmem_max on the host. Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not found.
+Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two
+networks in WHIMBREL_NEAR_NETNS and WHIMBREL_FAR_NETNS, for `nsenter
+--net=$WHIMBREL_FAR_NETNS ...`. UDP socket buffers cannot be raised within a
+namespace: for fast QUIC, set net.core.rmem_max and net.core.wmem_max on the
+host. Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not
+found.
 
 Examples:
   whimbrel link --rate '50 Mbit/s' --delay '50 ms' --loss '1 %' \\
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
-  whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
-  whimbrel link --rate 10Mbit/s --rtt 600ms --watch --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --rate-trace mobile.down --back-trace mobile.up --delay 20ms --outage 15s..15.2s
-  whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
+  whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c \\
+      10.77.0.2 -R
+  whimbrel link --rate 10Mbit/s --rtt 600ms --watch --far 'iperf3 -s' \\
+      -- iperf3 -c 10.77.0.2
+  whimbrel link --rate-trace mobile.down --back-trace mobile.up --delay 20ms \\
+      --outage 15s..15.2s
+  whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c \\
+      10.77.0.2
+  whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' \\
+      -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --scenario net.toml --link radio,core --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
+  whimbrel link --scenario net.toml --link radio,core --far 'iperf3 -s' \\
+      -- iperf3 -c 10.77.0.2
   whimbrel link --scenario two.toml --link wifi --link lte \\
-      --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2 --via whimbrel0 --via whimbrel1
+      --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2 \\
+          --via whimbrel0 --via whimbrel1
   whimbrel link --topology net.toml --run 'office=iperf3 -s' -- iperf3 -c office
-  whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
-  whimbrel link --rate 10Mbit/s --rtt 600ms --csv path.csv --pcap path.pcapng -- ./measure.sh
-  whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
+  whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic \\
+      --json path.json -- ./measure.sh
+  whimbrel link --rate 10Mbit/s --rtt 600ms --csv path.csv --pcap path.pcapng \\
+      -- ./measure.sh
+  whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl \\
+      --far 'iperf3 -s' -- iperf3 -c 10.77.0.2"
 )]
 pub struct LinkArgs {
     /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep,

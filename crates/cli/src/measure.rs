@@ -26,15 +26,15 @@ const LONGEST: Duration = Duration::from_secs(55);
 /// line for each interval. The server may refuse it, and bounds its bytes (`serve --max-probe`).
 #[derive(clap::Args)]
 #[command(after_help = "\
---json prints one object with the names and units of `iperf3 -J`: start, intervals
-[{streams: [{start, end, seconds, bytes, bits_per_second, retransmits, snd_cwnd,
-rtt, rttvar, pmtu}], sum}], end {streams, sum_sent, sum_received, sum: {packets,
-lost_packets, lost_percent}, min_rtt, ended_early}. Forward, bytes are acknowledged
-bytes with QUIC's overhead, and retransmits are packets declared lost; in reverse,
-bytes are those that arrived, and what only the sender knows is left out. With
---both: {forward, reverse}, one such object each.
-Exit status: 0 measured; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
-server or wrong fingerprint.
+--json prints one object with the names and units of `iperf3 -J`: start,
+intervals [{streams: [{start, end, seconds, bytes, bits_per_second, retransmits,
+snd_cwnd, rtt, rttvar, pmtu}], sum}], end {streams, sum_sent, sum_received, sum:
+{packets, lost_packets, lost_percent}, min_rtt, ended_early}. Forward, bytes are
+acknowledged bytes with QUIC's overhead, and retransmits are packets declared
+lost; in reverse, bytes are those that arrived, and what only the sender knows
+is left out. With --both: {forward, reverse}, one such object each.
+Exit status: 0 measured; 1 failed; 2 wrong usage; 3 refused by the server; 4
+unknown server or wrong fingerprint.
 
 Examples:
   whimbrel measure example.org                    # forward, 10 s

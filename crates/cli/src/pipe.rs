@@ -6,9 +6,10 @@ mod tunnel;
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::{REFUSED, UNTRUSTED, exit_code};
 use crate::over_tcp::TransportArgs;
+use crate::print;
 use crate::stop::runtime;
 use output::Output;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,12 +29,13 @@ use whimbrel_transfer::{Carried, ClientOptions, Error, PipeClient, ServerAddress
 /// this computer's address, or up to three minutes without a network, do not end it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit status: that of the target if it is a program, 0 for a port; 1 failed; 2 wrong usage; 3 refused
-by the server; 4 unknown server or wrong fingerprint.
+Exit status: that of the target if it is a program, 0 for a port; 1 failed; 2
+wrong usage; 3 refused by the server; 4 unknown server or wrong fingerprint.
 
 Examples:
   ssh -o ProxyCommand='whimbrel pipe %h' user@example.org
-  rsync -e \"ssh -o ProxyCommand='whimbrel pipe %h --controller cerl'\" -a dir user@example.org:
+  rsync -e \"ssh -o ProxyCommand='whimbrel pipe %h --controller cerl'\" -a dir \\
+      user@example.org:
   whimbrel pipe example.org 127.0.0.1:5432 < query.sql")]
 pub struct PipeArgs {
     /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
@@ -101,10 +103,10 @@ fn options(server: ServerAddress, controller: Spec, credentials: &Credentials) -
 /// Says so if UDP is blocked, or the server agrees to one path only.
 fn say_what_is_used(client: &PipeClient) {
     if let Transport::Tls(control) = client.transport() {
-        writeln!(io::stderr(), "{}", over_tcp_notice(control)).ok();
+        print::note(over_tcp_notice(control));
     }
     if client.has_one_path_only() {
-        writeln!(io::stderr(), "{}", ONE_PATH).ok();
+        print::note(ONE_PATH);
     }
 }
 

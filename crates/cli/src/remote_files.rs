@@ -26,14 +26,14 @@ use whimbrel_units::{Duration, Rate};
 /// The server's `--controller` rules what it sends.
 #[derive(clap::Args)]
 #[command(after_help = "\
---json prints one object: files, bytes, stored_files and stored_bytes (of these, what is here),
-received_bytes, resumed_bytes (here already), retries,
-transport (\"quic\", or \"tls\" where UDP is blocked),
-key_exchange (\"X25519MLKEM768\", or with an older server \"X25519\"),
-seconds, goodput_bps, outcome (\"stored\" if all files are here), removed (with --delete),
-would_get and would_remove with --dry-run, failures [[name, why]]; error after a failure.
-Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
-server or wrong fingerprint; 130 stopped by Ctrl-C.
+--json prints one object: files, bytes, stored_files and stored_bytes (of these,
+what is here), received_bytes, resumed_bytes (here already), retries, transport
+(\"quic\", or \"tls\" where UDP is blocked), key_exchange (\"X25519MLKEM768\", or with
+an older server \"X25519\"), seconds, goodput_bps, outcome (\"stored\" if all files
+are here), removed (with --delete), would_get and would_remove with --dry-run,
+failures [[name, why]]; error after a failure.
+Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the
+server; 4 unknown server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel get example.org:photos/2025 .            # makes 2025 here
@@ -41,7 +41,8 @@ Examples:
   whimbrel get example.org:a.iso b.iso              # under another name
   whimbrel get example.org: backup                  # all
   whimbrel get example.org:a.iso example.org:b.iso /tmp
-  whimbrel get apple-river-stone                    # what `whimbrel send FILE` shows")]
+  whimbrel get apple-river-stone
+      # what `whimbrel send FILE` shows")]
 pub struct GetArgs {
     /// What to get: `HOST[:PORT]:PATH`, or `HOST:` for all, from one server, or the three words of a
     /// sender; and, at the end, the directory for it [default: the current one]
@@ -243,18 +244,14 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         print::json_line(&value)?;
     }
     for (name, why) in &report.failures {
-        writeln!(io::stderr(), "not stored: {name}: {why}").ok();
+        print::note(format_args!("not stored: {name}: {why}"));
     }
     if report
         .failures
         .iter()
         .any(|(_, why)| why.contains("is not replaced"))
     {
-        writeln!(
-            io::stderr(),
-            "--overwrite replaces files that are different"
-        )
-        .ok();
+        print::note("--overwrite replaces files that are different");
     }
     if let Some(error) = &report.error {
         return Ok(failed(error, &credentials));
@@ -288,7 +285,7 @@ pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
     }
     for unread in &listing.unread {
         let (path, why) = (printable(&unread.path), &unread.refusal);
-        writeln!(io::stderr(), "not listed: {path}: {why}").ok();
+        print::note(format_args!("not listed: {path}: {why}"));
     }
     Ok(ExitCode::from(u8::from(!listing.unread.is_empty())))
 }

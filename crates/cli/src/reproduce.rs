@@ -43,9 +43,9 @@ in % it is in percentage points.
 The folder of a report has index.html (one page, which needs no other file),
 results.json (the output of --json), results.csv (a line for each row), and the
 files of the experiments below experiments/. The folder of an artifact has the
-same files without run times and dates, and artifact.json: the program's version,
-its compiler and the BLAKE3 of its Cargo.lock, the command, the seeds of each
-scenario, and the BLAKE3 of each file.
+same files without run times and dates, and artifact.json: the program's
+version, its compiler and the BLAKE3 of its Cargo.lock, the command, the seeds
+of each scenario, and the BLAKE3 of each file.
 
 --json prints a list of objects with id, paper, beyond (the claim is ours, not
 the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\",

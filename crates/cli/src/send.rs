@@ -13,7 +13,7 @@ use crate::show::{Show, ShowArgs};
 use crate::stop::{ctrl_c, runtime};
 use anyhow::Context;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
@@ -57,37 +57,38 @@ const STDIN: &str = "-";
   sent_bytes             bytes of the file sent, repeated ones included
   resumed_bytes          bytes that the server had already, verified by hash
   retries                connections after the first
-  transport              \"quic\", or \"tls\" where UDP is blocked; null if
-                         there was no connection. With tls, packets,
-                         cwnd_bytes, mtu_bytes and episodes are 0
+  transport              \"quic\", or \"tls\" where UDP is blocked; null if there
+                         was no connection. With tls, packets, cwnd_bytes,
+                         mtu_bytes and episodes are 0
   key_exchange           \"X25519MLKEM768\", or with an older server \"X25519\"
   outcome                \"stored\", \"not stored\" or \"unknown\"
   error                  only after a failure: why. Of the rest the object then
                          has the seven lines above, and the exit status is 1
-  seconds, goodput_bps   from the request to the server's confirmation; bytes that
-                         the server had already do not count
+  seconds, goodput_bps   from the request to the server's confirmation; bytes
+                         that the server had already do not count
   connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
   rtt_ms, min_rtt_ms, cwnd_bytes      at the end
   controller, loss_episodes, reductions, timeouts, spurious
   verdicts               {congestion, random}: episodes by the controller's
                          decision; null if it makes no such decisions
-  bursts                 {bandwidth_bps (measured by trains), priority (granted),
-                         weighted_fairness, allocated_bps, noise, lumps,
-                         reported, halts}; null unless the controller sends
-                         bursts
+  bursts                 {bandwidth_bps (measured by trains), priority
+                         (granted), weighted_fairness, allocated_bps, noise,
+                         lumps, reported, halts}; null unless the controller
+                         sends bursts
   saved_path             what an earlier transfer found on the path, with which
                          this one began: {cwnd_bytes, rtt_ms}, or null
   blake3                 the file's hash, which the server has verified
   paths                  one for each interface of --via, otherwise one: [{via,
-                         sent_bytes, received_bytes, lost_packets, rtt_ms, state}];
-                         bytes are those of UDP datagrams, via is null if the
-                         system chose it, state is open, \"standing by\" for a path
-                         with the same bottleneck, silent, opening or closed
+                         sent_bytes, received_bytes, lost_packets, rtt_ms,
+                         state}]; bytes are those of UDP datagrams, via is null
+                         if the system chose it, state is open, \"standing by\"
+                         for a path with the same bottleneck, silent, opening or
+                         closed
   path                   after a lossy transfer what it saw: {lost, random_loss
                          (while the queue was short, without bursts), bursts,
-                         min_rtt_ms, max_rtt_ms, rate_bps, full, faster: {controller, times} by a
-                         simulation, or null}
+                         min_rtt_ms, max_rtt_ms, rate_bps, full, faster:
+                         {controller, times} by a simulation, or null}
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes,
                          rtt_ms, delivered_bytes}]
   intervals              one for each second (or --interval), with the names and
@@ -100,13 +101,14 @@ const STDIN: &str = "-";
                          bytes (of UDP datagrams sent), bits_per_second,
                          retransmits, rtt, state}]
 With directories or several files: files, bytes, sent_files, unchanged_files,
-  stored_bytes (of the files that the server has now), sent_bytes, resumed_bytes,
-  retries, seconds, goodput_bps, path (as above),
-  outcome (\"stored\" if all files are), removed (with --delete), skipped and
-  failures [[path, why]], would_send and would_remove with --dry-run, error
-  after a failure
-Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
-4 unknown server, wrong fingerprint, or no key exchange in common; 130 stopped by Ctrl-C.
+  stored_bytes (of the files that the server has now), sent_bytes,
+  resumed_bytes, retries, seconds, goodput_bps, path (as above), outcome
+  (\"stored\" if all files are), removed (with --delete), skipped and failures
+  [[path, why]], would_send and would_remove with --dry-run, error after a
+  failure
+Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4
+unknown server, wrong fingerprint, or no key exchange in common; 130 stopped by
+Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --fingerprint ...     # asks for the token
@@ -307,7 +309,7 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
         }
         _ => return Ok(ExitCode::from(code)),
     };
-    writeln!(io::stderr(), "{text}").ok();
+    print::note(text);
     Ok(ExitCode::from(code))
 }
 
@@ -317,7 +319,7 @@ fn place(written: &OsStr) -> anyhow::Result<Location> {
     let parsed = text.parse::<Location>().map_err(BadInput::new)?;
     if !text.contains(':') && Path::new(written).exists() {
         let note = "is taken for the server, the last argument; there is a file of this name";
-        writeln!(io::stderr(), "note: {text} {note}").ok();
+        print::note(format_args!("note: {text} {note}"));
     }
     Ok(parsed)
 }

@@ -48,30 +48,36 @@ use whimbrel_watch::arrivals::Display;
 #[derive(clap::Args)]
 #[command(after_help = "\
 With --json, each line of output is one object with an `event`:
-  listening  address, fingerprint, token_file (null with --config), confined: {files, calls}
+  listening  address, fingerprint, token_file (null with --config), confined:
+             {files, calls}
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   stored_tree  peer, name (null: DIR itself), files, bytes, seconds, goodput_bps
   sent       peer, name, bytes, seconds, goodput_bps, blake3
   removed    peer, name, count
-  piped      peer, target, sent, received (bytes from and to the target), seconds
+  piped      peer, target, sent, received (bytes from and to the target),
+             seconds
              stored, stored_tree, sent and piped also have key_exchange:
              \"X25519MLKEM768\", or of an older client \"X25519\"
-  failed     peer, name (or null), error. The events from stored to failed
-             also have user (null before a token was shown)
+  failed     peer, name (or null), error. The events from stored to failed also
+             have user (null before a token was shown)
   reloaded   ok, text: upon SIGHUP
-  dropped    lines: so many are missing here, because the output was not read in time. The server
-             does not wait for its reader, and goes on without one
-  receiving  each second while files arrive: t_s (since the start), weighted_fairness (null if no
-             transfer shares by priority), transfers: [{peer, name, bytes, received, seconds,
-             rate_bps, share (of what arrives), priority, delivered_bps (V), allocated_bps (Vm)}];
-             the last three are null for controllers that do not share by priority
+  dropped    lines: so many are missing here, because the output was not read in
+             time. The server does not wait for its reader, and goes on without
+             one
+  receiving  each second while files arrive: t_s (since the start),
+             weighted_fairness (null if no transfer shares by priority),
+             transfers: [{peer, name, bytes, received, seconds, rate_bps, share
+             (of what arrives), priority, delivered_bps (V), allocated_bps
+             (Vm)}]; the last three are null for controllers that do not share
+             by priority
 Exit status: 0 if stopped, or after the file of --once; 1 failed; 2 wrong usage.
 
 Examples:
   whimbrel serve /srv/inbox
   whimbrel serve . --once
   whimbrel serve . --listen 192.0.2.1:4440 --max-size '10 GB' --overwrite
-  whimbrel serve /srv/inbox --allow-connect 127.0.0.1:22 --metrics 127.0.0.1:9440")]
+  whimbrel serve /srv/inbox --allow-connect 127.0.0.1:22 \\
+      --metrics 127.0.0.1:9440")]
 pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]

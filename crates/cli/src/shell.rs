@@ -4,8 +4,9 @@
 //! The script of a shell runs the command again with each press of the Tab key, so that it knows
 //! the algorithms of this very command, and the part of a list before the last comma.
 
-mod help;
 mod names;
+#[cfg(test)]
+mod tests;
 
 use crate::print;
 use anyhow::Context;
@@ -31,7 +32,8 @@ const WIDTH: usize = 80;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  whimbrel completions bash > ~/.local/share/bash-completion/completions/whimbrel
+  whimbrel completions bash > \\
+      ~/.local/share/bash-completion/completions/whimbrel
   whimbrel completions fish > ~/.config/fish/completions/whimbrel.fish
   whimbrel completions zsh > ~/.zfunc/_whimbrel")]
 pub struct CompletionsArgs {
@@ -54,21 +56,11 @@ pub struct ManArgs {
 
 /// The command line; help that does not go to a terminal has a fixed width.
 pub fn command<C: CommandFactory>() -> clap::Command {
-    let command = fit(C::command());
+    let command = C::command();
     if io::stdout().is_terminal() || env::var_os("COLUMNS").is_some() {
         return command;
     }
     command.term_width(WIDTH)
-}
-
-/// Fits the text behind the options of all commands to the width.
-fn fit(command: clap::Command) -> clap::Command {
-    let after = command.get_after_help().map(ToString::to_string);
-    let command = match after {
-        Some(text) => command.after_help(help::fitted(&text, WIDTH)),
-        None => command,
-    };
-    command.mut_subcommands(fit)
 }
 
 /// Answers a shell's script and exits, if one has called.

@@ -60,7 +60,7 @@ pub fn tree(
         let text = "Not all files are stored. The same command goes on where this one stopped.";
         let stays = matches!(error, Error::NothingRemoved { .. });
         if report.sent_files > 0 && !stays {
-            writeln!(io::stderr(), "{text}").ok();
+            print::note(text);
         }
         return Ok(ExitCode::from(if as_json { 1 } else { exit_code(error) }));
     }

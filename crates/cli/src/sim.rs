@@ -61,8 +61,10 @@ A scenario file:
 
 Examples:
   whimbrel sim path.toml
-  whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno --seeds 3
-  whimbrel sim path.toml --set link.L.loss='2 %' --set flow.controller=cerl --trace run.pcapng
+  whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno \\
+      --seeds 3
+  whimbrel sim path.toml --set link.L.loss='2 %' --set flow.controller=cerl \\
+      --trace run.pcapng
   whimbrel compare --print-scenario | whimbrel sim - --json";
 
 /// Runs the file.

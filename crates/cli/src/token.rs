@@ -11,7 +11,8 @@ use whimbrel_transfer::Token;
 /// configuration file. The hash does not reveal the token, and the token is stored nowhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
-With --json: {token, hash}. Exit status: 0; 1 if the system has no random numbers.
+With --json: {token, hash}. Exit status: 0; 1 if the system has no random
+numbers.
 
 Example:
   whimbrel token new

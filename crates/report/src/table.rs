@@ -183,26 +183,40 @@ const QUANTITIES: [Quantity; 19] = [
 
 /// The meaning of the columns of [`table`], for a command's help.
 pub const COLUMNS: &str = "\
-goodput         data delivered to the applications, all flows together, mean ± standard deviation
-neighbours      data delivered to the applications of all other flows (`compare --neighbours`)
-they keep       that, of what they deliver beside flows of their own kind on the same path
-share           utilization: goodput over the capacity of the links (headers included, fair shares)
+goodput         data delivered to the applications, all flows together, mean ±
+                standard deviation
+neighbours      data delivered to the applications of all other flows (`compare
+                --neighbours`)
+they keep       that, of what they deliver beside flows of their own kind on the
+                same path
+share           utilization: goodput over the capacity of the links (headers
+                included, fair shares)
 RTT, RTT p95    mean and 95th percentile of the round-trip time
 cwnd            congestion window of a path, mean over time
-msg p50 ...     percentiles of the messages' latency, from arrival at the sender to delivery
-blocked         mean time that a complete message was held at the receiver behind others
-delivered       messages delivered before the end of the run, of those that arrived
+msg p50 ...     percentiles of the messages' latency, from arrival at the sender
+                to delivery
+blocked         mean time that a complete message was held at the receiver
+                behind others
+delivered       messages delivered before the end of the run, of those that
+                arrived
 queue           mean wait in the queue with the longest wait
-resent, lost    data packets retransmitted, and lost for any cause, of those sent
-by NACK         data packets retransmitted after a negative acknowledgment, of those sent
-marked          data packets that arrived marked instead of dropped (ECN), of those sent
+resent, lost    data packets retransmitted, and lost for any cause, of those
+                sent
+by NACK         data packets retransmitted after a negative acknowledgment, of
+                those sent
+marked          data packets that arrived marked instead of dropped (ECN), of
+                those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
-judged right    correct classifications of losses, by algorithms that classify them
-Brier           mean of (p - truth)^2 over the losses, 0 is best: p is the confidence that a loss is
-                congestion; shown if an algorithm grades its confidence
+judged right    correct classifications of losses, by algorithms that classify
+                them
+Brier           mean of (p - truth)^2 over the losses, 0 is best: p is the
+                confidence that a loss is congestion; shown if an algorithm
+                grades its confidence
 done in         time from a flow's start until all its data was delivered
-path changes    path changes detected, by algorithms that look for them, mean over the flows
-└ ROUTE         one path of the flows above: data it delivered first, its RTT, window and losses";
+path changes    path changes detected, by algorithms that look for them, mean
+                over the flows
+└ ROUTE         one path of the flows above: data it delivered first, its RTT,
+                  window and losses";
 
 /// A table of rows without the columns that do not apply. Ends with a newline.
 ///

@@ -65,15 +65,16 @@ Examples:
   whimbrel compare --controllers all
   whimbrel compare --controllers bbr,whimbrel --neighbours cubic:2 --loss 0%
   whimbrel compare --rate-trace starlink.down --rtt 45ms --queue '300 packets'
-  whimbrel compare --rate-trace lte.down --back-trace lte.up --rtt 50ms --queue '1000 packets'
+  whimbrel compare --rate-trace lte.down --back-trace lte.up --rtt 50ms \\
+      --queue '1000 packets'
   whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
   sudo whimbrel compare --real --report real.html
 
 By default senders behave as those of `whimbrel send` and `whimbrel demo` over
-QUIC: windows are paced over the round trip, and the retransmission timer may
-be as short as 200 ms. --transport tcp simulates TCP, which does not pace.
+QUIC: windows are paced over the round trip, and the retransmission timer may be
+as short as 200 ms. --transport tcp simulates TCP, which does not pace.
 
 With --neighbours the rows are those of --controllers, and of the neighbours'
 own algorithm if they have one: what they deliver beside it is the 100 % of

@@ -4,6 +4,7 @@ use super::{failed, options, say_what_is_used};
 use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
 use crate::over_tcp::TransportArgs;
+use crate::print;
 use crate::stop::runtime;
 use anyhow::Context;
 use std::io::{self, Write};
@@ -22,12 +23,14 @@ use whimbrel_transfer::{Error, ServerAddress};
 /// one.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit status: 0 if stopped; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown server or
-wrong fingerprint.
+Exit status: 0 if stopped; 1 failed; 2 wrong usage; 3 refused by the server; 4
+unknown server or wrong fingerprint.
 
 Examples:
-  whimbrel tunnel -L 2222:127.0.0.1:22 example.org     # then: ssh -p 2222 localhost
-  whimbrel tunnel -L 8080:intranet:80 -L 5432:db:5432 example.org --controller cerl")]
+  whimbrel tunnel -L 2222:127.0.0.1:22 example.org
+      # then: ssh -p 2222 localhost
+  whimbrel tunnel -L 8080:intranet:80 -L 5432:db:5432 example.org \\
+      --controller cerl")]
 pub struct TunnelArgs {
     /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
     #[arg(value_name = "HOST")]
@@ -90,7 +93,7 @@ fn show(event: TunnelEvent<'_>) {
     match event {
         TunnelEvent::Connected(client) => say_what_is_used(client),
         TunnelEvent::Failed(target, error) => {
-            writeln!(io::stderr(), "{target}: {error}").ok();
+            print::note(format_args!("{target}: {error}"));
         }
         _ => {}
     }

@@ -19,8 +19,8 @@ const REFRESH: Duration = Duration::from_secs(1);
 #[derive(clap::Args)]
 #[command(after_help = "\
 Columns: the local port and the remote address; the congestion window, the
-pacing rate, the RTT and the delivery rate; segments lost; the algorithm's phase;
-c/r: how many losses it took for congestion, and how many for random.
+pacing rate, the RTT and the delivery rate; segments lost; the algorithm's
+phase; c/r: how many losses it took for congestion, and how many for random.
 
 --json prints one object: {instances: [{pid, controller, connections: [...]}]}.
 The fields of a connection are those of `whimbrel tcp --json`.
