@@ -65,7 +65,8 @@ fn a_page_keeps_the_earlier_scores_of_those_that_were_not_run() {
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/ranking.py");
     fs::copy(script, path("tools/ranking.py")).expect("copied");
-    let earlier = "## Matrix version 1\n\n| 1 | `bbr` | 0.7 | 0.7 |\n| 2 | `vegas` | 0.5 | 0.500 |\n\
+    let earlier = "## Matrix version 1\n\n\
+                   | 1 | `bbr` | 0.7 | 0.7 |\n| 2 | `vegas` | 0.5 | 0.500 |\n\
                    \n## The method\n\nBy hand.\n";
     fs::write(path("docs/ranking.md"), earlier).expect("written");
     let ranking = serde_json::json!({

@@ -376,7 +376,7 @@ impl Comparison {
     }
 }
 
-/// How much more a ratio is than one, in whole percent: `+3`, `-14`, and `+0` for either side of it.
+/// By how much a ratio is above one, in whole percent: `+3`, `-14`, and `+0` on either side of it.
 fn more(ratio: f64) -> String {
     format!("{:+.0}", ((ratio - 1.0) * 100.0).round() + 0.0)
 }

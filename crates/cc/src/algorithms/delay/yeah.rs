@@ -49,8 +49,8 @@
 //! only for delta = 0. ns-3 computes 1/phi with integers, which is 0; Linux's RTT_base/phi is
 //! meant. A round trip in slow mode does not reset the count of fast mode (as in both). Both use
 //! the rule of losses for the ssthresh of a timeout, too; here that is half of the flight. Linux
-//! forgets RTT_base whenever sending resumes with nothing in flight; here, as in ns-3, it is that of
-//! the connection.
+//! forgets RTT_base whenever sending resumes with nothing in flight; here, as in ns-3, it is that
+//! of the connection.
 
 use crate::algorithms::delay::vegas::SAMPLES;
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};

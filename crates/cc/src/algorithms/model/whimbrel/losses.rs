@@ -217,9 +217,9 @@ impl Losses {
             self.quiet = self.quiet.plus(round);
         } else {
             self.since = self.since.plus(round);
-        }
-        if !room && calm && fraction < self.floor + 0.01 {
-            self.floor += (fraction - self.floor) * (packets / CALM).min(0.05);
+            if calm && fraction < self.floor + 0.01 {
+                self.floor += (fraction - self.floor) * (packets / CALM).min(0.05);
+            }
         }
         if self.forgiven > 0 {
             self.forgiven -= 1;
