@@ -17,9 +17,9 @@ pub(crate) struct Receiver {
     /// The next expected segment (RCV.NXT): the application has all below it.
     next: u32,
     beyond: Ranges,
-    /// Segments reported in recent SACK blocks, most recent first. Each stands for its current
-    /// range.
-    reported: [Option<u32>; 3],
+    /// The ranges that changed most recently, the last one first. Those that the application has
+    /// got since, or that are empty, are not reported.
+    recent: [Block; 3],
     /// The last segment that arrived twice, until it is reported.
     duplicate: Option<u32>,
     /// TS.Recent and Last.ACK.sent of RFC 7323.
@@ -68,7 +68,7 @@ impl Receiver {
         Self {
             next: 0,
             beyond: Ranges::default(),
-            reported: [None; 3],
+            recent: [Block::default(); 3],
             duplicate: None,
             ts_recent: Time::ZERO,
             last_ack: 0,
@@ -192,18 +192,20 @@ impl Receiver {
                 ack_now,
             };
         }
-        if seg < self.next || self.beyond.holding(seg).is_some() {
+        let mut new = false;
+        if seg > self.next {
+            let single = Block {
+                start: seg,
+                end: seg + 1,
+            };
+            let range = self.beyond.insert(single, |_| new = true);
+            if new {
+                self.remember(range);
+            }
+        }
+        if !new {
             self.duplicate = Some(seg);
             self.quick_left = self.quick_acks;
-        } else {
-            self.beyond.insert(
-                Block {
-                    start: seg,
-                    end: seg + 1,
-                },
-                |_| {},
-            );
-            self.remember(seg);
         }
         Received {
             in_order: 0,
@@ -211,20 +213,19 @@ impl Receiver {
         }
     }
 
-    /// Keeps `seg` as the most recently reported segment, with one entry per range.
-    #[inline(always)]
-    fn remember(&mut self, seg: u32) {
-        let range = self.beyond.holding(seg);
-        let older = self
-            .reported
-            .into_iter()
-            .flatten()
-            .filter(|s| self.beyond.holding(*s) != range);
-        let mut recent = [Some(seg), None, None];
-        for (place, seg) in recent[1..].iter_mut().zip(older) {
-            *place = Some(seg);
+    /// Keeps a range as the most recent one, instead of those that it has absorbed.
+    #[inline]
+    fn remember(&mut self, range: Block) {
+        let mut recent = [range, Block::default(), Block::default()];
+        let mut used = 1;
+        for other in self.recent {
+            let apart = other.start < range.start || range.end < other.end;
+            if apart && !other.is_empty() && used < recent.len() {
+                recent[used] = other;
+                used += 1;
+            }
         }
-        self.reported = recent;
+        self.recent = recent;
     }
 
     /// Puts the acknowledgment on a packet that leaves now, with or without data. Afterwards none
@@ -257,14 +258,8 @@ impl Receiver {
             packet.flags = packet.flags.with(Flags::DSACK);
             used = 1;
         }
-        let duplicates = used;
-        for block in self
-            .reported
-            .into_iter()
-            .flatten()
-            .filter_map(|seg| self.beyond.holding(seg))
-        {
-            if used < sacks.len() && !sacks[duplicates..used].contains(&block) {
+        for block in self.recent {
+            if block.start > self.next && used < sacks.len() {
                 sacks[used] = block;
                 used += 1;
             }

@@ -39,9 +39,9 @@ impl Sender {
         let advanced = board.una() > una_before;
         if self.mode != Recovery::NewReno {
             let skip = usize::from(packet.flags.has(Flags::DSACK));
-            for block in packet.sacks[skip..].iter().take_while(|b| !b.is_empty()) {
-                board.sack(*block, |seg, segment| delivery.add(seg, segment));
-            }
+            board.sack(&packet.sacks[skip..], |seg, segment| {
+                delivery.add(seg, segment)
+            });
         }
         let sample = self.rtt_sample(now, packet, advanced, &delivery);
         if let Some(rtt) = sample {

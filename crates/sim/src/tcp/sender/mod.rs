@@ -95,6 +95,8 @@ pub(crate) struct Sender {
     cwnd_limited: bool,
     /// When pacing would allow the next segment, the window would not.
     waits_for_window: bool,
+    /// The receiver's window is zero.
+    frozen: bool,
     marks: Marks,
     episodes: LossEpisodes,
     /// Shrinks the flight to ssthresh while [`LossEpisodes::stage`] is reducing. NewReno mode
@@ -120,8 +122,6 @@ pub(crate) struct Sender {
     oracle: Oracle,
     /// The segment that a helper reported as lost on its link.
     notified: Option<u32>,
-    /// The receiver's window is zero.
-    frozen: bool,
 }
 
 impl Sender {

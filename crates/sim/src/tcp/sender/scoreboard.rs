@@ -23,6 +23,8 @@ pub(crate) struct Scoreboard {
     /// What is neither: `next - una - sacked - lost`.
     in_flight: u32,
     ranges: Ranges,
+    /// The ranges that the last acknowledgment with any reported.
+    reported: [Block; 3],
 }
 
 impl Scoreboard {
@@ -37,6 +39,7 @@ impl Scoreboard {
             lost: 0,
             in_flight: 0,
             ranges: Ranges::default(),
+            reported: [Block::default(); 3],
         }
     }
 
@@ -173,10 +176,25 @@ impl Scoreboard {
         }
     }
 
-    /// Records that the receiver holds this range; calls `delivered` for each newly delivered
-    /// segment.
+    /// Records that the receiver holds these ranges, at most three, up to the first empty one.
+    /// Calls `delivered` for each newly delivered segment.
     #[inline(always)]
-    pub fn sack(&mut self, block: Block, mut delivered: impl FnMut(u32, &Segment)) {
+    pub fn sack(&mut self, blocks: &[Block], mut delivered: impl FnMut(u32, &Segment)) {
+        if blocks.first().is_none_or(|first| first.is_empty()) {
+            return;
+        }
+        // Each range is reported several times in a row.
+        let before = self.reported;
+        for block in blocks.iter().filter(|block| !before.contains(block)) {
+            self.sack_range(*block, &mut delivered);
+        }
+        self.reported = Default::default();
+        self.reported[..blocks.len()].copy_from_slice(blocks);
+    }
+
+    /// Records that the receiver holds this range.
+    #[inline(always)]
+    fn sack_range(&mut self, block: Block, mut delivered: impl FnMut(u32, &Segment)) {
         let block = Block {
             start: block.start.max(self.una),
             end: block.end.min(self.next),
