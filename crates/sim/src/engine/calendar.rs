@@ -20,12 +20,13 @@ const NEVER: u64 = u64::MAX;
 /// The next event of every source.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// The nodes but the root, in groups of siblings. Group 0 has the children of the root, and the
-    /// children of node `i` of group `g` are group `4g + i + 1`. The last level is the slots.
+    /// The nodes but the root, in groups of siblings and numbered over all groups. Group 0 has the
+    /// children of the root, and group `i + 1` those of node `i`. The nodes without children are
+    /// the slots. The first ones, those of links, may be a level nearer to the root.
     groups: Vec<[u64; 4]>,
     /// The root: the earliest event.
     root: u64,
-    /// The number of the first slot, counted over the nodes of all groups.
+    /// The number of the node that is the first slot.
     first_slot: usize,
     /// Bits of a slot number. Above them are one bit for timers, and the time.
     slot_bits: u32,
@@ -42,16 +43,12 @@ impl Calendar {
     /// A calendar for `slots` sources, of which the first `links` are links. No source has an
     /// event.
     pub fn new(slots: usize, links: usize) -> Self {
-        let mut leaves = 4_usize;
-        while leaves < slots {
-            leaves *= 4;
-        }
-        // Above the last level of 4^n slots there are (4^n - 4) / 3 nodes.
-        let first_slot = (leaves - 4) / 3;
+        // Of the nodes of n groups, n - 1 have children, and 3n + 1 are slots.
+        let groups = slots.saturating_sub(1).div_ceil(3).max(1);
         Self {
-            groups: vec![[NEVER; 4]; (first_slot + leaves) / 4],
+            groups: vec![[NEVER; 4]; groups],
             root: NEVER,
-            first_slot,
+            first_slot: groups - 1,
             slot_bits: slot_bits(slots),
             slot_mask: (1 << slot_bits(slots)) - 1,
             hash_shift: 64 - slot_bits(slots),
