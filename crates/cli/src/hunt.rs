@@ -9,9 +9,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use whimbrel_cc::Spec;
 use whimbrel_study::atomic_file;
+use whimbrel_study::count;
 use whimbrel_study::hunt::text::{list, text};
 use whimbrel_study::hunt::{
-    Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, check_save, hunt, save,
+    Request, Target, USUAL, USUAL_EVALUATIONS, USUAL_FRESH, USUAL_SEEDS, check_save, draw, hunt,
+    save, save_set,
 };
 use whimbrel_study::provenance;
 use whimbrel_watch::Bar;
@@ -29,6 +31,7 @@ Examples:
   whimbrel hunt copa --families cellular,way-back --report copa.html
   whimbrel hunt bbr --finds 3 --save weak && whimbrel rank --points weak
   whimbrel hunt --classifier cerl
+  whimbrel hunt --draw 24 --save drawn && whimbrel rank --points drawn
   whimbrel hunt --list
 
 The search runs random paths of each family first, then CMA-ES from the worst;
@@ -48,7 +51,7 @@ path, evaluations, searched, ratio, low, high, seed_count}], finds: [{family,
 path, from, point, sentences, scenario, ratio, low, high, seed_count}]}.")]
 pub struct HuntArgs {
     /// The algorithm; see `whimbrel controllers`
-    #[arg(value_name = "NAME", required_unless_present_any = ["classifier", "list"])]
+    #[arg(value_name = "NAME", required_unless_present_any = ["classifier", "list", "draw"])]
     name: Option<Spec>,
     /// The algorithms of which the best is the measure
     #[arg(
@@ -101,6 +104,15 @@ pub struct HuntArgs {
     /// Print the families with the ranges of what varies, and exit
     #[arg(long)]
     list: bool,
+    /// Instead of a search: draw N paths of each family evenly from its ranges, and --save them
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "save",
+        conflicts_with_all = ["name", "classifier", "report", "plot", "minutes", "json"],
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    draw: Option<u32>,
 }
 
 /// Reads a time in minutes.
@@ -117,6 +129,15 @@ pub fn run(args: &HuntArgs) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
     if args.list {
         return print::text(list());
+    }
+    if let (Some(number), Some(folder)) = (args.draw, &args.save) {
+        let points = draw(&args.families, number, args.seed)?;
+        save_set(folder, &points)?;
+        let all = count(points.len() as u64, "path");
+        let (folder, seed) = (folder.display(), args.seed);
+        return print::text(format!(
+            "{all}, seed {seed}, saved to {folder}\nwhimbrel rank --points {folder}\n"
+        ));
     }
     let target = match (&args.name, &args.classifier) {
         (Some(name), _) => Target::algorithm(name, &args.against)?,

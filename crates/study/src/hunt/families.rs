@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, Group, constant, in_steps, kilobytes, mbps, ms, percent, seconds};
 use super::space::{Case, Family, Knob, Scale, rounded};
+use crate::BadInput;
 use whimbrel_net::{Cellular, Delay, GilbertElliott, Noise, Queue, QueueLimit, WifiSpec};
 use whimbrel_rank::{Aim, Class};
 use whimbrel_sim::scenario::document::Value;
@@ -9,7 +10,7 @@ use whimbrel_sim::scenario::{
     Direction, DrawnOutages, DrawnTime, Generator, Link, Loss, ScenarioError, Written,
     repeated_delay,
 };
-use whimbrel_units::{Duration, Probability, Rate};
+use whimbrel_units::{Duration, Probability, Rate, nearest};
 
 /// Length of a run on a path that stays as it is, and on one that changes, seconds.
 const STEADY: f64 = 30.0;
@@ -23,6 +24,27 @@ impl Family {
     /// The family with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.name == name)
+    }
+}
+
+/// The families with these names, or all if there are none.
+///
+/// # Errors
+/// If a name is unknown.
+pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Family>, BadInput> {
+    let named = |name: &String| {
+        Family::named(name).ok_or_else(|| {
+            let known = FAMILIES.iter().map(|family| family.name);
+            let near = nearest(name, known.clone());
+            let meant = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+            let all: Vec<&str> = known.collect();
+            let why = format!("unknown family `{name}`{meant}; known: {}", all.join(", "));
+            BadInput::in_argument("families", why)
+        })
+    };
+    match names.is_empty() {
+        true => Ok(FAMILIES.iter().collect()),
+        false => names.iter().map(named).collect(),
     }
 }
 

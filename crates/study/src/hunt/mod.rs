@@ -5,6 +5,7 @@
 //! | `families` | the families, with the ranges of what varies |
 //! | `space` | families, knobs and cases, and how a case becomes a point that can be ranked |
 //! | `draft` | a path as the families write it |
+//! | `draw` | paths drawn evenly from the ranges |
 //! | `optimizer` | which paths are tried next: random ones, then CMA-ES |
 //! | `search` | rounds over all families within a number of evaluations |
 //! | `goal` | how an algorithm does on a path: the ranking's score, or decisions on losses |
@@ -17,6 +18,7 @@
 //! used, and only that result is reported.
 
 mod draft;
+mod draw;
 mod explain;
 mod families;
 mod goal;
@@ -30,13 +32,15 @@ mod space;
 mod tests;
 pub mod text;
 
+pub use draw::draw;
 pub use explain::{lines, sentences};
 pub use families::FAMILIES;
 pub use goal::{Detail, Measured, Runner};
-pub use saved::{check_save, save};
+pub use saved::{check_save, save, save_set};
 pub use space::{Case, Family, Knob, Scale};
 
 use crate::{BadInput, Error, Observer};
+use families::chosen;
 use goal::measure;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -187,27 +191,6 @@ impl Request {
         }
     }
 
-    /// The families.
-    ///
-    /// # Errors
-    /// If a name is unknown.
-    fn chosen(&self) -> Result<Vec<&'static Family>, BadInput> {
-        let named = |name: &String| {
-            Family::named(name).ok_or_else(|| {
-                let known = FAMILIES.iter().map(|family| family.name);
-                let near = nearest(name, known.clone());
-                let meant = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
-                let all: Vec<&str> = known.collect();
-                let why = format!("unknown family `{name}`{meant}; known: {}", all.join(", "));
-                BadInput::in_argument("families", why)
-            })
-        };
-        match self.families.is_empty() {
-            true => Ok(FAMILIES.iter().collect()),
-            false => self.families.iter().map(named).collect(),
-        }
-    }
-
     /// The seeds of the search.
     fn search_seeds(&self) -> Vec<u64> {
         (1..=u64::from(self.seeds.max(1))).collect()
@@ -267,7 +250,7 @@ pub struct Find {
 /// If the request is wrong, an algorithm cannot run on a path, the observer stops it, or threads
 /// cannot be started.
 pub fn hunt(request: &Request, observer: &dyn Observer) -> Result<Hunt, Error> {
-    let families = request.chosen()?;
+    let families = chosen(&request.families)?;
     let searched = search::search(request, &families, observer)?;
     let fresh = request.fresh_seeds();
     let target = &request.target;

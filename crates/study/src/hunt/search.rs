@@ -63,11 +63,10 @@ pub fn search(
         .iter()
         .map(|family| Searching {
             family,
-            // Each family draws from a seed of its own, whichever others are searched.
             optimizer: Optimizer::new(
                 family.knobs.len(),
                 draws.max(2),
-                request.seed ^ seed_of(family.name),
+                seed_of_family(request.seed, family),
             ),
             evaluations: 0,
             active: true,
@@ -136,6 +135,11 @@ fn halve(all: &mut [Searching]) {
             one.active &= one.ratio() <= *limit;
         }
     }
+}
+
+/// Each family draws from a seed of its own, whichever others are searched.
+pub fn seed_of_family(seed: u64, family: &Family) -> u64 {
+    seed ^ seed_of(family.name)
 }
 
 /// A seed of a text: FNV-1a.
