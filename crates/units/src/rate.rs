@@ -81,8 +81,14 @@ impl Rate {
     /// How many bytes pass in `span`, rounded down: the bandwidth-delay product.
     #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {
-        let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        // As in `over`: up to two gigabytes.
+        match self.0.checked_mul(span.as_nanos()) {
+            Some(bits) => Bytes::new(bits / 8_000_000_000),
+            None => {
+                let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
+                Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+            }
+        }
     }
     /// This rate times a factor of at least zero.
     #[inline]

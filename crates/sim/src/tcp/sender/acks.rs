@@ -5,7 +5,7 @@ use super::Sender;
 use super::delivery::Delivery;
 use super::losses::Eifel;
 use crate::network::Recovery;
-use crate::packet::{Flags, Packet};
+use crate::packet::{Block, Flags, Packet};
 use whimbrel_cc::Ack;
 use whimbrel_cc::connection::RecoveryStage;
 use whimbrel_cc::delivery_rate::RateSample;
@@ -38,10 +38,12 @@ impl Sender {
         board.acknowledge(packet.ack, &mut delivery);
         let advanced = board.una() > una_before;
         if self.mode != Recovery::NewReno {
-            let skip = usize::from(packet.flags.has(Flags::DSACK));
-            board.sack(&packet.sacks[skip..], |seg, segment| {
-                delivery.add(seg, segment)
-            });
+            let [first, second, third] = packet.sacks;
+            let blocks = match packet.flags.has(Flags::DSACK) {
+                true => [second, third, Block::default()],
+                false => [first, second, third],
+            };
+            board.sack(blocks, |seg, segment| delivery.add(seg, segment));
         }
         let sample = self.rtt_sample(now, packet, advanced, &delivery);
         if let Some(rtt) = sample {

@@ -176,20 +176,20 @@ impl Scoreboard {
         }
     }
 
-    /// Records that the receiver holds these ranges, at most three, up to the first empty one.
-    /// Calls `delivered` for each newly delivered segment.
+    /// Records that the receiver holds these ranges. Empty ones are last. Calls `delivered` for each
+    /// newly delivered segment.
     #[inline(always)]
-    pub fn sack(&mut self, blocks: &[Block], mut delivered: impl FnMut(u32, &Segment)) {
-        if blocks.first().is_none_or(|first| first.is_empty()) {
+    pub fn sack(&mut self, blocks: [Block; 3], mut delivered: impl FnMut(u32, &Segment)) {
+        if blocks[0].is_empty() {
             return;
         }
         // Each range is reported several times in a row.
-        let before = self.reported;
-        for block in blocks.iter().filter(|block| !before.contains(block)) {
-            self.sack_range(*block, &mut delivered);
+        let before = std::mem::replace(&mut self.reported, blocks);
+        for block in blocks {
+            if !block.is_empty() && !before.contains(&block) {
+                self.sack_range(block, &mut delivered);
+            }
         }
-        self.reported = Default::default();
-        self.reported[..blocks.len()].copy_from_slice(blocks);
     }
 
     /// Records that the receiver holds this range.
