@@ -16,10 +16,14 @@ use whimbrel_units::{Duration, Time};
 /// The state that the flows of a run share: only AATP has any.
 pub(crate) type Shared = aatp::Nodes;
 
-/// A flow of any kind.
+/// A flow of any kind. The common one is not boxed: a packet would have to wait for the pointer.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all flows are of the largest kind"
+)]
 pub(crate) enum AnyFlow<'a> {
     /// A TCP connection over one path, with bulk data.
-    Tcp(Box<tcp::Connection<'a>>),
+    Tcp(tcp::Connection<'a>),
     /// A TCP connection over several paths, with several streams or with messages.
     Multipath(Box<multipath::Connection<'a>>),
     /// An AATP connection.
@@ -43,7 +47,7 @@ impl<'a> AnyFlow<'a> {
             Traffic::Tcp(tcp) if spec.is_multipath() => Self::Multipath(Box::new(
                 multipath::Connection::new(network, index, path_ids, tcp),
             )),
-            Traffic::Tcp(tcp) => Self::Tcp(Box::new(tcp::Connection::new(network, index, tcp))),
+            Traffic::Tcp(tcp) => Self::Tcp(tcp::Connection::new(network, index, tcp)),
             Traffic::Aatp(aatp) => {
                 Self::Aatp(Box::new(aatp::Connection::new(network, index, aatp)))
             }
@@ -59,7 +63,7 @@ impl<'a> AnyFlow<'a> {
 macro_rules! call {
     ($self:expr, $method:ident($($argument:expr),*)) => {
         match $self {
-            AnyFlow::Tcp(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
+            AnyFlow::Tcp(flow) => Flow::<Shared>::$method(flow, $($argument),*),
             AnyFlow::Multipath(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
             AnyFlow::Aatp(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
             AnyFlow::Hosted(flow) => Flow::<Shared>::$method(&mut **flow, $($argument),*),
@@ -72,7 +76,7 @@ macro_rules! call {
 macro_rules! query {
     ($self:expr, $method:ident($($argument:expr),*)) => {
         match $self {
-            AnyFlow::Tcp(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
+            AnyFlow::Tcp(flow) => Flow::<Shared>::$method(flow, $($argument),*),
             AnyFlow::Multipath(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
             AnyFlow::Aatp(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
             AnyFlow::Hosted(flow) => Flow::<Shared>::$method(&**flow, $($argument),*),
@@ -164,7 +168,7 @@ impl Flow<Shared> for AnyFlow<'_> {
 
     fn report(self, ended: Ended<'_>) -> FlowReport {
         match self {
-            Self::Tcp(flow) => Flow::<Shared>::report(*flow, ended),
+            Self::Tcp(flow) => Flow::<Shared>::report(flow, ended),
             Self::Multipath(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Aatp(flow) => Flow::<Shared>::report(*flow, ended),
             Self::Hosted(flow) => Flow::<Shared>::report(*flow, ended),

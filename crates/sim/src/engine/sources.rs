@@ -44,12 +44,6 @@ impl EndId {
             _ => End::Far,
         }
     }
-
-    /// Its index among all ends.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0
-    }
 }
 
 /// How many sources of each kind a run has. In the calendar, links come first, as it requires, then

@@ -38,9 +38,8 @@ pub(crate) struct World<'a, O> {
     more_paths: Vec<FlowPath>,
     sources: Sources,
     routes: Routes,
-    /// The time that the calendar holds for each end, two for each path. It may be earlier than the
-    /// timer of the end, never later.
-    scheduled: Vec<Time>,
+    /// The time that the calendar holds for each end of `more_paths`; see [`Entry::scheduled`].
+    more_scheduled: Vec<[Time; 2]>,
     /// The packets that the flows being called send. Calls nest: each call has its packets after
     /// those of the call around it.
     out: Vec<Packet>,
@@ -53,15 +52,20 @@ pub(crate) struct World<'a, O> {
     observation: O,
 }
 
-/// A flow, and what the engine knows of it.
+/// A flow, and what the engine knows of it. The fields are in this order in memory: what each packet
+/// needs is in one cache line, before the flow.
+#[repr(C, align(64))]
 pub(super) struct Entry<'a> {
-    pub(super) flow: AnyFlow<'a>,
     /// Its paths after the first one.
     more_paths: Range<usize>,
+    /// The time that the calendar holds for each end of its first path: near, far. It may be earlier
+    /// than the timer of the end, never later.
+    scheduled: [Time; 2],
+    pub(super) started: bool,
+    pub(super) flow: AnyFlow<'a>,
     start: Time,
     /// When it is still to stop.
     stop: Option<Time>,
-    pub(super) started: bool,
     /// When it was complete.
     pub(super) finished: Option<Time>,
     pub(super) samples: Vec<FlowSample>,
@@ -128,10 +132,10 @@ impl<'a, O: Observe> World<'a, O> {
             flows: Vec::with_capacity(network.flows.len()),
             shared: Shared::new(network),
             pending_losses: TimeQueue::default(),
+            more_scheduled: vec![[Time::MAX; 2]; more_paths.len()],
             more_paths,
             sources,
             routes: Routes::new(network),
-            scheduled: vec![Time::MAX; 2 * paths],
             out: Vec::new(),
             departed: Vec::new(),
             unfinished: 0,
@@ -175,6 +179,7 @@ impl<'a, O: Observe> World<'a, O> {
         self.flows.push(Entry {
             flow,
             more_paths,
+            scheduled: [Time::MAX; 2],
             start: spec.start,
             stop: spec.stop,
             started: false,
@@ -506,7 +511,7 @@ impl<'a, O: Observe> World<'a, O> {
             .on_arrival(&mut context, PathEnd { path, end }, packet);
         let several = !entry.more_paths.is_empty();
         let timer = EndId::new(PathId::of(packet), end);
-        if arrival.due < self.scheduled[timer.index()] {
+        if arrival.due < *self.scheduled(timer) {
             self.schedule(timer, Some(arrival.due));
         }
         if several && end == End::Near {
@@ -602,13 +607,24 @@ impl<'a, O: Observe> World<'a, O> {
     /// when the old time comes: timers move with every acknowledgment and hardly ever fire.
     #[inline]
     fn reschedule(&mut self, end: EndId, due: Option<Time>) {
-        if due.is_some_and(|due| due < self.scheduled[end.index()]) {
+        if due.is_some_and(|due| due < *self.scheduled(end)) {
             self.schedule(end, due);
         }
     }
 
+    /// The time that the calendar holds for an end.
+    #[inline]
+    fn scheduled(&mut self, end: EndId) -> &mut Time {
+        let path = end.path_id().index();
+        let both = match path.checked_sub(self.flows.len()) {
+            None => &mut self.flows[path].scheduled,
+            Some(more) => &mut self.more_scheduled[more],
+        };
+        &mut both[end.end().index()]
+    }
+
     fn schedule(&mut self, end: EndId, due: Option<Time>) {
-        self.scheduled[end.index()] = due.unwrap_or(Time::MAX);
+        *self.scheduled(end) = due.unwrap_or(Time::MAX);
         self.set(Source::End(end), due);
     }
 

@@ -31,7 +31,8 @@ enum Handshake {
 /// One endpoint of a TCP connection.
 ///
 /// The fields are in this order in memory: what a packet needs comes first. With tens of flows not
-/// all of their state is in the first cache, so the speed of a run depends on the number of lines.
+/// all of their state is in the first cache, so the speed of a run depends on the number of lines,
+/// and on how many of them are found only by what is in another one.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
@@ -42,6 +43,8 @@ pub(crate) struct Endpoint {
     direction: Flags,
     /// A multipath connection decides when it sends data, and which.
     multipath: bool,
+    /// The connection does not send for ever, so it may be complete one day.
+    finite: bool,
     /// RTT samples taken here.
     pub rtt: Delays,
     /// One-way delays of the data packets that arrived here.
@@ -87,6 +90,7 @@ impl Endpoint {
             receiver: receives.then(|| Receiver::new(settings, sack, nack != Nack::Off)),
             header: settings.header.get() as u32,
             multipath: false,
+            finite: tcp.size.is_some(),
             forger,
             one_way: Delays::new(),
             rtt: Delays::new(),
@@ -114,6 +118,12 @@ impl Endpoint {
     /// The sending half, mutable.
     pub fn sender_mut(&mut self) -> Option<&mut Sender> {
         self.sender.as_mut()
+    }
+
+    /// Whether the connection does not send for ever.
+    #[inline]
+    pub fn is_finite(&self) -> bool {
+        self.finite
     }
 
     /// Number of segments delivered to its application.
@@ -188,6 +198,7 @@ impl Endpoint {
 
     /// Sends no new data from now on.
     pub fn stop(&mut self) {
+        self.finite = true;
         if let Some(sender) = &mut self.sender {
             sender.stop();
         }

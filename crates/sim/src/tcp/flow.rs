@@ -19,8 +19,6 @@ pub(crate) struct Connection<'a> {
     /// Near, far.
     ends: [Endpoint; 2],
     lost: LossCounts,
-    /// The near end does not send for ever, so the connection may be complete one day.
-    ends_by_itself: bool,
     /// If the run is observed.
     trace: Option<Box<Trace>>,
 }
@@ -37,7 +35,6 @@ impl<'a> Connection<'a> {
                 Endpoint::far(path_id, spec, draw),
             ],
             lost: LossCounts::default(),
-            ends_by_itself: spec.size.is_some(),
             trace: None,
         }
     }
@@ -60,7 +57,6 @@ impl<S> Flow<S> for Connection<'_> {
     }
 
     fn stop(&mut self) {
-        self.ends_by_itself = true;
         self.ends.iter_mut().for_each(Endpoint::stop);
     }
 
@@ -82,7 +78,7 @@ impl<S> Flow<S> for Connection<'_> {
         let delivered = end.on_packet(context.now, packet, context.out);
         Arrival {
             due: end.deadline(context.now),
-            progress: delivered > 0 && self.ends_by_itself,
+            progress: delivered > 0 && end.is_finite(),
         }
     }
 

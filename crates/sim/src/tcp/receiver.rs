@@ -11,36 +11,41 @@ use std::ops::RangeInclusive;
 use whimbrel_cc::nack_transport::Allowance;
 use whimbrel_units::{Duration, Time};
 
-/// The receiving half of a TCP endpoint.
+/// The receiving half of a TCP endpoint. The fields are in this order in memory: what a packet in
+/// order needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
     /// The next expected segment (RCV.NXT): the application has all below it.
     next: u32,
+    /// Last.ACK.sent of RFC 7323.
+    last_ack: u32,
+    /// TS.Recent of RFC 7323.
+    ts_recent: Time,
+    /// When the segments that are not yet acknowledged must be at the latest; [`Time::MAX`]: there
+    /// are none.
+    deadline: Time,
+    /// Number of in-order segments not yet acknowledged.
+    unacknowledged: u32,
+    ack_every: u32,
+    ack_delay: Duration,
+    /// Segments left of a burst of quick acknowledgments.
+    quick_left: u32,
+    /// The last segment that arrived twice, until it is reported.
+    duplicate: Option<u32>,
+    sack: bool,
+    /// A mark arrived, and no CWR since then.
+    ece: bool,
+    /// State of the NACKs that it sends; `None`: it sends none.
+    nacks: Option<Box<SentNacks>>,
     beyond: Ranges,
     /// The ranges that changed most recently, the last one first. Those that the application has
     /// got since, or that are empty, are not reported.
     recent: [Block; 3],
-    /// The last segment that arrived twice, until it is reported.
-    duplicate: Option<u32>,
-    /// TS.Recent and Last.ACK.sent of RFC 7323.
-    ts_recent: Time,
-    last_ack: u32,
-    /// A mark arrived, and no CWR since then.
-    ece: bool,
+    /// Number of segments that a burst of quick acknowledgments covers.
+    quick_acks: u32,
     /// Number of segments that arrived marked.
     marked: u64,
-    /// Number of in-order segments not yet acknowledged.
-    unacknowledged: u32,
-    /// When they must be acknowledged at the latest; [`Time::MAX`]: there are none.
-    deadline: Time,
-    ack_every: u32,
-    ack_delay: Duration,
-    /// Number of segments that a burst of quick acknowledgments covers, and those left of it.
-    quick_acks: u32,
-    quick_left: u32,
-    sack: bool,
-    /// State of the NACKs that it sends; `None`: it sends none.
-    nacks: Option<Box<SentNacks>>,
 }
 
 /// State of the NACKs that a receiver sends.
