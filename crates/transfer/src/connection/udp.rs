@@ -41,10 +41,10 @@ pub(crate) fn any(remote: SocketAddr) -> SocketAddr {
 pub(crate) fn open(address: SocketAddr) -> Result<UdpSocket, Error> {
     // The addresses of a simulated world are not this machine's.
     #[cfg(test)]
-    let address = match crate::simulated::network::is_simulated() {
-        true => ([127, 0, 0, 1], 0).into(),
-        false => address,
-    };
+    if crate::simulated::network::is_simulated() {
+        let any = crate::simulated::network::any_socket();
+        return any.map_err(|cause| Error::Socket { address, cause });
+    }
     let bound = || {
         let socket = Socket::new(
             Domain::for_address(address),

@@ -102,14 +102,21 @@ impl Change {
         }
     }
 
+    /// The file that it changes.
+    fn file(&self) -> Option<Node> {
+        match self {
+            Self::Mode(node, _) | Self::Time(node, _) => Some(*node),
+            change => change.content_of(),
+        }
+    }
+
     fn is_content_of(&self, node: Node) -> bool {
         self.content_of() == Some(node)
     }
 
     /// Whether `fsync` of a file flushes it.
     fn is_of_file(&self, node: Node) -> bool {
-        let attribute = matches!(self, Self::Mode(n, _) | Self::Time(n, _) if *n == node);
-        attribute || self.is_content_of(node)
+        self.file() == Some(node)
     }
 
     fn is_of_names(&self) -> bool {
@@ -135,8 +142,43 @@ pub(crate) struct Disk {
     pending: Vec<Change>,
     /// Files of which something could not be written, which nobody knows yet.
     failed: BTreeSet<Node>,
-    /// The nodes that the directory of the process has now.
+    /// The nodes that the directory of the process has now, and their names there.
     known: HashMap<Inode, Node>,
+    names: BTreeMap<Name, Node>,
+    /// That directory.
+    path: PathBuf,
+    /// Files of which it has what the disk has given up.
+    spoiled: BTreeSet<Node>,
+}
+
+/// What a crash leaves of the process's directory as it was: files that need not be written again.
+struct Kept {
+    names: BTreeMap<Node, Name>,
+    inodes: BTreeMap<Node, Inode>,
+    path: PathBuf,
+    changed: BTreeSet<Node>,
+}
+
+impl Kept {
+    /// Where a node is in the directory.
+    fn path(&self, node: Node) -> Option<PathBuf> {
+        let (above, name) = self.names.get(&node)?;
+        let above = match above {
+            0 => self.path.clone(),
+            above => self.path(*above)?,
+        };
+        Some(above.join(OsStr::from_bytes(name)))
+    }
+
+    /// Gives a file another name at `path`, if it is there as the disk has it.
+    fn link(&self, node: Node, path: &Path) -> Option<Inode> {
+        if self.changed.contains(&node) {
+            return None;
+        }
+        let inode = self.inodes.get(&node)?;
+        fs::hard_link(self.path(node)?, path).ok()?;
+        Some(*inode)
+    }
 }
 
 impl Disk {
@@ -150,6 +192,9 @@ impl Disk {
             pending: Vec::new(),
             failed: BTreeSet::new(),
             known: HashMap::new(),
+            names: BTreeMap::new(),
+            path: root.to_owned(),
+            spoiled: BTreeSet::new(),
         };
         disk.learn(root, 0);
         disk
@@ -170,7 +215,7 @@ impl Disk {
         let node = self.nodes.len();
         self.nodes.push(content);
         self.known.insert(inode, node);
-        self.pending.push(Change::Entry(name, Some(node)));
+        self.name(name, node);
     }
 
     pub fn create_file(&mut self, inode: Inode, name: Name, mode: u32) {
@@ -206,14 +251,18 @@ impl Disk {
     }
 
     pub fn name(&mut self, name: Name, node: Node) {
+        self.names.insert(name.clone(), node);
         self.pending.push(Change::Entry(name, Some(node)));
     }
 
     pub fn unname(&mut self, name: Name) {
+        self.names.remove(&name);
         self.pending.push(Change::Entry(name, None));
     }
 
     pub fn rename(&mut self, from: Name, to: Name, node: Node) {
+        self.names.remove(&from);
+        self.names.insert(to.clone(), node);
         self.pending.push(Change::Rename(from, to, node));
     }
 
@@ -257,6 +306,7 @@ impl Disk {
 
     /// The system has given up what it could not write of a file, and believes that it is written.
     pub fn give_up(&mut self, node: Node, random: &mut Random) {
+        self.spoiled.insert(node);
         self.pending
             .retain(|change| !change.is_content_of(node) || random.once_in(3));
         // What is left of it is written.
@@ -322,9 +372,11 @@ impl Disk {
         }
     }
 
-    /// The machine crashes. Makes what is left in the empty directory `root`.
+    /// The machine crashes. Makes what is left in the empty directory `root`, of the files in the
+    /// one before it, if that is still there, and on the same file system.
     pub fn crash(&mut self, root: &Path, random: &mut Random) -> std::io::Result<()> {
         let pending = std::mem::take(&mut self.pending);
+        let kept = self.kept(&pending);
         let names = pending.iter().filter(|c| c.is_of_names()).count() as u64;
         let mut journal = random.below(names + 1);
         for change in pending {
@@ -361,7 +413,22 @@ impl Disk {
         self.known.clear();
         self.failed.clear();
         self.learn(root, self.root);
-        self.make(self.root, root, &mut HashMap::new())
+        root.clone_into(&mut self.path);
+        self.make(self.root, root, &kept, &mut HashMap::new())
+    }
+
+    /// What is left of the process's directory, with these changes.
+    fn kept(&mut self, pending: &[Change]) -> Kept {
+        let mut changed = std::mem::take(&mut self.spoiled);
+        changed.extend(pending.iter().filter_map(Change::file));
+        let known = self.known.iter().map(|(inode, node)| (*node, *inode));
+        let names = std::mem::take(&mut self.names).into_iter();
+        Kept {
+            inodes: known.collect(),
+            names: names.map(|(name, node)| (node, name)).collect(),
+            path: self.path.clone(),
+            changed,
+        }
     }
 
     /// Makes what is in a directory. `made` are the files that have a name already.
@@ -369,6 +436,7 @@ impl Disk {
         &mut self,
         directory: Node,
         at: &Path,
+        kept: &Kept,
         made: &mut HashMap<Node, PathBuf>,
     ) -> std::io::Result<()> {
         let of = (directory, Vec::new())..(directory + 1, Vec::new());
@@ -378,15 +446,26 @@ impl Disk {
             let path = at.join(OsStr::from_bytes(&name));
             if let Some(first) = made.get(&node) {
                 fs::hard_link(first, &path)?;
+                self.names.insert((directory, name), node);
                 continue;
             }
             match &self.nodes[node] {
                 Content::Directory => {
                     fs::create_dir(&path)?;
-                    self.make(node, &path, made)?;
+                    self.make(node, &path, kept, made)?;
                 }
                 Content::Link(target) => {
                     std::os::unix::fs::symlink(OsStr::from_bytes(target), &path)?;
+                }
+                // It has the time that somebody has set.
+                Content::File(bytes)
+                    if bytes.time.is_some()
+                        && let Some(inode) = kept.link(node, &path) =>
+                {
+                    self.known.insert(inode, node);
+                    self.names.insert((directory, name), node);
+                    made.insert(node, path);
+                    continue;
                 }
                 Content::File(bytes) => {
                     let file = fs::File::create(&path)?;
@@ -413,6 +492,7 @@ impl Disk {
                 }
             }
             self.learn(&path, node);
+            self.names.insert((directory, name), node);
         }
         Ok(())
     }

@@ -4,12 +4,12 @@ use super::calls;
 use super::random::Random;
 use bytes::BytesMut;
 use noq_proto::EndpointConfig;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::future::poll_fn;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
@@ -85,6 +85,22 @@ struct InFlight {
 /// Whether this thread is in a simulated world.
 pub(crate) fn is_simulated() -> bool {
     NETWORK.with_borrow(Option::is_some)
+}
+
+/// A socket through which nothing is sent: the system has no others for a simulated world.
+pub(crate) fn any_socket() -> std::io::Result<UdpSocket> {
+    thread_local! {
+        static ANY: OnceCell<UdpSocket> = const { OnceCell::new() };
+    }
+    ANY.with(|any| {
+        if let Some(any) = any.get() {
+            return any.try_clone();
+        }
+        let first = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let copy = first.try_clone();
+        any.set(first).ok();
+        copy
+    })
 }
 
 fn with<T>(work: impl FnOnce(&mut Network) -> T) -> Option<T> {

@@ -484,12 +484,13 @@ impl Life {
 
     fn crash(&mut self) -> Result<(), String> {
         self.kill_server();
-        std::fs::remove_dir_all(self.directory()).map_err(|e| e.to_string())?;
+        let before = self.directory();
         self.directories += 1;
         let directory = self.directory();
         std::fs::create_dir(&directory).map_err(|e| e.to_string())?;
         let crashed = calls::with(|world| world.disk.crash(&directory, &mut world.random));
-        crashed.unwrap_or(Ok(())).map_err(|e| e.to_string())
+        crashed.unwrap_or(Ok(())).map_err(|e| e.to_string())?;
+        std::fs::remove_dir_all(before).map_err(|e| e.to_string())
     }
 
     fn start_client(&mut self, client: usize) {
