@@ -108,6 +108,8 @@ pub(crate) struct World {
     /// Flushes so far, and files to be flushed later: for what is planted.
     pub flushes: u64,
     pub late: Vec<Node>,
+    /// The disk is full, and stays so.
+    pub full: bool,
     /// No call has an effect any more: the process is dead.
     pub dead: bool,
     /// Calls, and faults that happened.
@@ -127,6 +129,7 @@ impl World {
             planted: None,
             flushes: 0,
             late: Vec::new(),
+            full: false,
             dead: false,
             calls: 0,
             happened: 0,
@@ -167,6 +170,10 @@ fn fault(possible: &[Fault]) -> Result<Option<Fault>, Errno> {
             let fault = world.next.pop_front();
             world.dead = fault == Some(Fault::Kill);
             return Ok(fault);
+        }
+        if world.full && possible.contains(&Fault::Full) {
+            world.happened += 1;
+            return Ok(Some(Fault::Full));
         }
         let faults = world.faults.iter();
         let faults: Vec<_> = faults.filter(|f| possible.contains(f)).copied().collect();

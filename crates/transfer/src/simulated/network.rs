@@ -25,6 +25,10 @@ const HEADERS: u32 = 28;
 const ROOM: usize = 1 << 16;
 /// An endpoint sends so many datagrams at one instant at most: more than any window holds.
 const MAX_SENT_AT_ONCE: u64 = 100_000;
+/// What a socket holds of a process that does not read it, bytes: the usual buffer of Linux.
+const SOCKET: usize = 212_992;
+/// A datagram that comes late is overtaken for so long at most, microseconds.
+const LATE: u64 = 100_000;
 /// The first port that the system chooses.
 const FIRST_PORT: u16 = 40_000;
 
@@ -58,6 +62,13 @@ pub(crate) struct Network {
     next_port: u16,
     /// Hosts that nothing reaches and leaves.
     dark: BTreeSet<Host>,
+    /// Hosts whose endpoints get no processor, and what wakes them.
+    stalled: BTreeMap<Host, Arc<Notify>>,
+    /// The largest IP packet that arrives, bytes; larger ones vanish without a word.
+    largest: u32,
+    /// One in so many datagrams is doubled, late or damaged; none if 0.
+    mangles: u64,
+    mangling: Random,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     /// Where the next datagram is kept: one piece of memory for each would cost more than the copy.
     room: BytesMut,
@@ -70,6 +81,8 @@ pub(crate) struct Network {
 
 struct End {
     inbox: mpsc::UnboundedSender<(SocketAddr, BytesMut)>,
+    /// Bytes that wait in the socket of an endpoint without a processor.
+    waiting: usize,
     driver: AbortHandle,
 }
 
@@ -114,11 +127,15 @@ pub(crate) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
         began: Instant::now(),
         random: Random::new(seed),
         link,
-        addresses: (0..hosts).map(|host| address(host, 0)).collect(),
+        addresses: (0..hosts).map(|host| address(host, 0, false)).collect(),
         links: BTreeMap::new(),
         ends: BTreeMap::new(),
         next_port: FIRST_PORT,
         dark: BTreeSet::new(),
+        stalled: BTreeMap::new(),
+        largest: u32::MAX,
+        mangles: 0,
+        mangling: Random::new(seed ^ 1 << 58),
         in_flight: BinaryHeap::new(),
         room: BytesMut::new(),
         sent: 0,
@@ -129,8 +146,12 @@ pub(crate) fn begin(seed: u64, hosts: usize, link: LinkSpec) {
     tokio::spawn(carry(more));
 }
 
-fn address(host: Host, number: u64) -> IpAddr {
-    [10, host as u8, (number >> 8) as u8, number as u8].into()
+fn address(host: Host, number: u64, six: bool) -> IpAddr {
+    let low = [(number >> 8) as u8, number as u8];
+    match six {
+        false => [10, host as u8, low[0], low[1]].into(),
+        true => [0xfd00, 0, 0, host as u16, 0, 0, 0, number as u16].into(),
+    }
 }
 
 /// The present address of a host.
@@ -138,9 +159,45 @@ pub(crate) fn address_of(host: Host) -> IpAddr {
     with(|network| network.addresses[host]).unwrap_or([0, 0, 0, 0].into())
 }
 
-/// A host gets another address, as behind a NAT that forgets: nothing tells its processes.
-pub(crate) fn move_host(host: Host) {
-    with(|network| network.addresses[host] = address(host, network.sent));
+/// A host gets another address, as behind a NAT that forgets: nothing tells its processes. The
+/// address may be of the other family, as behind a gateway between them.
+pub(crate) fn move_host(host: Host, six: bool) {
+    with(|network| network.addresses[host] = address(host, network.sent, six));
+}
+
+/// From now on IP packets of more bytes vanish.
+pub(crate) fn set_largest(largest: u32) {
+    with(|network| network.largest = largest);
+}
+
+/// From now on one in so many datagrams is doubled, late or damaged; none if 0.
+pub(crate) fn set_mangles(mangles: u64) {
+    with(|network| network.mangles = mangles);
+}
+
+/// The endpoints of a host get no processor, or they get one again.
+pub(crate) fn set_stalled(host: Host, stalled: bool) {
+    with(|network| match stalled {
+        true => drop(network.stalled.entry(host).or_default()),
+        false => network.wake(host),
+    });
+}
+
+impl Network {
+    fn wake(&mut self, host: Host) {
+        if let Some(woken) = self.stalled.remove(&host) {
+            woken.notify_waiters();
+        }
+        let ends = self.ends.range_mut((host, 0)..=(host, u16::MAX));
+        ends.for_each(|(_, end)| end.waiting = 0);
+    }
+}
+
+/// Waits until the endpoints of a host have a processor.
+async fn processor(host: Host) {
+    while let Some(Some(woken)) = with(|network| network.stalled.get(&host).cloned()) {
+        woken.notified().await;
+    }
 }
 
 /// Nothing reaches a host or leaves it, or everything does again.
@@ -162,6 +219,7 @@ pub(crate) fn set_links(link: LinkSpec) {
 /// The processes of a host are killed: their endpoints are gone without a word.
 pub(crate) fn kill(host: Host) {
     let ended = with(|network| {
+        network.wake(host);
         let ends = std::mem::take(&mut network.ends);
         let (ended, left) = ends.into_iter().partition(|((on, _), _)| *on == host);
         network.ends = left;
@@ -216,14 +274,26 @@ pub(crate) fn endpoint(
         port => port,
     });
     let port = port.unwrap_or(0);
-    let local = SocketAddr::new(address_of(host), port);
+    // Of the other family is only what others see, beyond a gateway.
+    let own = match address_of(host) {
+        IpAddr::V6(_) => address(host, 0, false),
+        own => own,
+    };
+    let local = SocketAddr::new(own, port);
     let now = || Instant::now().into_std();
     let midnight = with(|network| network.began.into_std());
     let midnight = midnight.unwrap_or_else(now);
     let endpoint = Endpoint::simulated(config, server, local, now, midnight);
     let (inbox, arrived) = mpsc::unbounded_channel();
     let driver = tokio::spawn(drive(endpoint.carrier(), host, port, arrived)).abort_handle();
-    with(|network| network.ends.insert((host, port), End { inbox, driver }));
+    with(|network| {
+        let end = End {
+            inbox,
+            waiting: 0,
+            driver,
+        };
+        network.ends.insert((host, port), end)
+    });
     endpoint
 }
 
@@ -238,6 +308,7 @@ async fn drive(
     let (mut instant, mut sent) = (Instant::now(), 0);
     let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
+        processor(host).await;
         while let Ok((from, data)) = arrived.try_recv() {
             carrier.receive_from(from, data);
         }
@@ -286,14 +357,19 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
             data.len() as u64,
         ];
         head.into_iter().for_each(|word| network.digest.add(word));
-        if let IpAddr::V4(to) = to.ip() {
-            network.digest.add(to.to_bits().into());
+        match to.ip() {
+            IpAddr::V4(to) => network.digest.add(to.to_bits().into()),
+            IpAddr::V6(to) => network.digest.add(to.to_bits() as u64),
         }
         network.digest.add_bytes(data);
         let Some(target) = network.addresses.iter().position(|ip| *ip == to.ip()) else {
             return;
         };
         if dead || network.dark.contains(&host) || network.dark.contains(&target) {
+            return;
+        }
+        let size = data.len() as u32 + HEADERS;
+        if size > network.largest {
             return;
         }
         let link = match network.links.entry((host, target)) {
@@ -307,7 +383,7 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
             }
         };
         let now = Time::ZERO + Duration::from(now);
-        let fate = link.offer(now, data.len() as u32 + HEADERS, false);
+        let fate = link.offer(now, size, false);
         if let Fate::Delivered {
             at,
             corrupted: None,
@@ -315,23 +391,52 @@ fn send(host: Host, port: u16, to: SocketAddr, data: &[u8]) {
         } = fate
         {
             let at = network.began + std::time::Duration::from(at.since(Time::ZERO));
-            let first = network.in_flight.peek();
-            if first.is_none_or(|Reverse(first)| at < first.at) {
-                network.more.notify_one();
-            }
-            if network.room.capacity() < data.len() {
-                network.room.reserve(ROOM.max(data.len()));
-            }
-            network.room.extend_from_slice(data);
-            network.in_flight.push(Reverse(InFlight {
-                at,
-                number: network.sent,
-                from: SocketAddr::new(network.addresses[host], port),
-                to,
-                data: network.room.split(),
-            }));
+            let from = SocketAddr::new(network.addresses[host], port);
+            network.deliver(at, from, to, data);
         }
     });
+}
+
+impl Network {
+    /// A datagram leaves the links at an instant, and perhaps something happens to it.
+    fn deliver(&mut self, at: Instant, from: SocketAddr, to: SocketAddr, data: &[u8]) {
+        if self.mangles == 0 || !self.mangling.once_in(self.mangles) {
+            return self.fly(at, from, to, data);
+        }
+        let late = std::time::Duration::from_micros(self.mangling.below(LATE));
+        match self.mangling.below(3) {
+            0 => self.fly(at, from, to, data),
+            1 => {}
+            _ => {
+                // The checksum of UDP does not find everything.
+                let mut damaged = data.to_vec();
+                let byte = self.mangling.below(data.len() as u64) as usize;
+                if let Some(byte) = damaged.get_mut(byte) {
+                    *byte ^= 1 << self.mangling.below(8);
+                }
+                return self.fly(at, from, to, &damaged);
+            }
+        }
+        self.fly(at + late, from, to, data);
+    }
+
+    fn fly(&mut self, at: Instant, from: SocketAddr, to: SocketAddr, data: &[u8]) {
+        let first = self.in_flight.peek();
+        if first.is_none_or(|Reverse(first)| at < first.at) {
+            self.more.notify_one();
+        }
+        if self.room.capacity() < data.len() {
+            self.room.reserve(ROOM.max(data.len()));
+        }
+        self.room.extend_from_slice(data);
+        self.in_flight.push(Reverse(InFlight {
+            at,
+            number: self.sent,
+            from,
+            to,
+            data: self.room.split(),
+        }));
+    }
 }
 
 /// Delivers what is in flight, until the network is gone.
@@ -349,8 +454,14 @@ async fn carry(more: Arc<Notify>) {
                     .addresses
                     .iter()
                     .position(|ip| *ip == packet.to.ip());
-                let end = host.and_then(|host| network.ends.get(&(host, packet.to.port())));
-                if let Some(end) = end {
+                let Some(host) = host else { continue };
+                if let Some(end) = network.ends.get_mut(&(host, packet.to.port())) {
+                    if network.stalled.contains_key(&host) {
+                        end.waiting += packet.data.len();
+                        if end.waiting > SOCKET {
+                            continue;
+                        }
+                    }
                     end.inbox.send((packet.from, packet.data)).ok();
                 }
             }

@@ -18,12 +18,15 @@ const BEGIN: Duration = Duration::from_secs(4_000_000_000);
 thread_local! {
     static RANDOM: RefCell<Option<Random>> = const { RefCell::new(None) };
     static TIME: Cell<Option<Duration>> = const { Cell::new(None) };
+    /// How wrong the clock is, seconds.
+    static WRONG: Cell<i64> = const { Cell::new(0) };
 }
 
 /// From now on all randomness of this thread follows from a seed. A thread whose hash maps shall
 /// have the same order each time calls this first.
 pub(crate) fn begin(seed: u64) {
     RANDOM.replace(Some(Random::new(seed)));
+    WRONG.set(0);
     pass(Duration::ZERO);
 }
 
@@ -34,7 +37,18 @@ pub(crate) fn is_begun() -> bool {
 
 /// So long ago the life began.
 pub(crate) fn pass(since: Duration) {
-    TIME.set(Some(BEGIN + since));
+    let now = BEGIN + since;
+    let wrong = Duration::from_secs(WRONG.get().unsigned_abs());
+    TIME.set(Some(match WRONG.get() < 0 {
+        true => now.saturating_sub(wrong),
+        false => now + wrong,
+    }));
+}
+
+/// From the next [`pass`] on the time of day is wrong by so many seconds: somebody or NTP has set
+/// the clock.
+pub(crate) fn set_wrong(seconds: i64) {
+    WRONG.set(seconds);
 }
 
 /// A function of the C library, found when it is first needed.

@@ -1,8 +1,9 @@
 //! A client of a life: what it does, and what it knows.
 
 use crate::client::{
-    ClientOptions, GetOptions, Outcome, Report, Retry, SendOptions, SendSource, ServerAddress,
-    TreeOptions, get, send_tree, transfer,
+    ClientOptions, DeleteOptions, GetOptions, ListOptions, Listing, Outcome, RemoveOptions, Report,
+    Retry, SendOptions, SendSource, ServerAddress, TreeOptions, Update, get, list, remove,
+    send_tree, transfer,
 };
 use crate::connection::over_tcp::TransportChoice;
 use crate::defaults::default_controller;
@@ -12,7 +13,7 @@ use crate::path::RemotePath;
 use crate::simulated::network::{self, PORT, SERVER};
 use crate::simulated::random::Random;
 use crate::token::Token;
-use crate::wire::Reason;
+use crate::wire::{Kind, Reason};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,6 +35,8 @@ pub(super) type Stamp = (u64, u64, i64, i64);
 const FILES: u64 = 12;
 /// A busy client pauses for twice as long at most, before the next job.
 const PAUSE: Duration = Duration::from_secs(30);
+/// A user tries again what failed after this time, or a busy one after at most twenty times that.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A content, and its size, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +70,9 @@ impl Content {
 pub(super) struct Expected {
     pub sure: Option<Content>,
     pub later: BTreeSet<Content>,
+    /// A client was told that nothing is there any more. After a crash of the machine it may be
+    /// there again.
+    pub gone: bool,
     /// What was there when it was last looked at.
     pub seen: Option<(Stamp, blake3::Hash)>,
 }
@@ -95,10 +101,31 @@ pub(super) enum Job {
         content: Content,
         stream: bool,
     },
-    /// It sends a directory with these files.
-    Tree(Vec<(String, Content)>),
+    /// It sends a directory with these files, and removes what else is there or not.
+    Tree {
+        files: Vec<(String, Content)>,
+        mirror: bool,
+    },
     /// It gets all that it has stored.
     Get,
+    /// It lists all that it has stored.
+    List,
+    /// It removes what is at this path and below it.
+    Remove(String),
+}
+
+/// A removal that began after so many crashes.
+#[derive(Clone, Copy)]
+struct Doubt(u64);
+
+/// Whether a path is this one or below it.
+fn is_below(path: &str, above: &str) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_missing(error: Option<&Error>) -> bool {
+    matches!(error, Some(Error::Refused(refusal)) if refusal.reason == Reason::Missing)
 }
 
 /// What clients know, whatever happens to their processes.
@@ -109,11 +136,15 @@ pub(super) struct State {
     /// What each client has done, and what it is about to do.
     done: Vec<u64>,
     pub current: Vec<Option<Job>>,
+    /// Why each client's last attempt failed, for whoever reads that one does not end.
+    why: Vec<String>,
     /// Nobody begins anything any more.
     pub closing: bool,
     pub stored: u64,
     /// Files that clients have got.
     pub got: u64,
+    /// Crashes of the server's machine.
+    crashes: u64,
     /// The hashes of contents.
     pub hashes: BTreeMap<Content, blake3::Hash>,
     /// Something that must not be.
@@ -127,9 +158,11 @@ impl State {
             expected: BTreeMap::new(),
             done: vec![0; clients],
             current: vec![None; clients],
+            why: vec![String::new(); clients],
             closing: false,
             stored: 0,
             got: 0,
+            crashes: 0,
             hashes: BTreeMap::new(),
             wrong: None,
         }
@@ -138,6 +171,14 @@ impl State {
     /// Whether a client has something to do.
     pub fn goes_on(&self, client: usize, most: u64) -> bool {
         self.current[client].is_some() || !self.closing && self.done[client] < most
+    }
+
+    /// What does not end, and why.
+    pub fn left(&self) -> String {
+        let jobs = self.current.iter().zip(&self.why).enumerate();
+        let left = jobs.filter_map(|(client, (job, why))| Some((client, job.as_ref()?, why)));
+        let left = left.map(|(client, job, why)| format!("client {client}: {job:?}: {why}"));
+        left.collect::<Vec<_>>().join("\n")
     }
 
     /// A new content, of at most so many bytes.
@@ -151,7 +192,41 @@ impl State {
     /// From now on this may be at a path. Returns whether that is new.
     fn expect(&mut self, path: &str, content: Content) -> bool {
         let expected = self.expected.entry(path.to_owned()).or_default();
+        expected.gone = false;
         expected.later.insert(content)
+    }
+
+    /// What is at a path and below it, apart from `files`.
+    fn others<'a>(
+        &'a mut self,
+        above: &'a str,
+        files: &'a [(String, Content)],
+    ) -> impl Iterator<Item = &'a mut Expected> {
+        let below = self.expected.iter_mut();
+        let below = below.filter(move |(path, _)| is_below(path, above));
+        let others = below.filter(|(path, _)| files.iter().all(|(file, _)| file != *path));
+        others.map(|(_, expected)| expected)
+    }
+
+    /// A client begins to remove something: it may be there or not.
+    fn doubt(&mut self, above: &str, files: &[(String, Content)]) -> Doubt {
+        for expected in self.others(above, files) {
+            expected.later.extend(expected.sure.take());
+        }
+        Doubt(self.crashes)
+    }
+
+    /// A client was told that it is removed. The answer may be older than a crash.
+    fn removed(&mut self, above: &str, files: &[(String, Content)], since: Doubt) {
+        let gone = self.crashes == since.0;
+        self.others(above, files)
+            .for_each(|expected| expected.gone = gone);
+    }
+
+    /// The machine has crashed. Nobody has promised that what is removed stays removed.
+    pub fn crashed(&mut self) {
+        self.crashes += 1;
+        self.expected.values_mut().for_each(|e| e.gone = false);
     }
 
     /// This is at a path for sure.
@@ -198,8 +273,10 @@ impl Client {
                     content,
                     stream,
                 } => self.file(&path, content, stream).await,
-                Job::Tree(files) => self.tree(&files).await,
+                Job::Tree { files, mirror } => self.tree(&files, mirror).await,
                 Job::Get => self.get().await,
+                Job::List => self.list().await,
+                Job::Remove(path) => self.remove(&path).await,
             };
             let pause = match done {
                 Ok(true) => {
@@ -210,7 +287,11 @@ impl Client {
                     Duration::from_micros(state.random.below(most.as_micros() as u64))
                 }
                 // Its user tries again.
-                Ok(false) => Duration::from_secs(1),
+                Ok(false) if self.busy => {
+                    let most = 20 * AGAIN.as_micros() as u64;
+                    AGAIN + Duration::from_micros(self.state.borrow_mut().random.below(most))
+                }
+                Ok(false) => AGAIN,
                 Err(wrong) => {
                     self.state.borrow_mut().wrong = Some(wrong);
                     return;
@@ -220,6 +301,16 @@ impl Client {
                 sleep(pause).await;
             }
         }
+    }
+
+    /// What a transfer reports.
+    fn hear(&self, update: &Update) {
+        let why = match update {
+            Update::Interrupted { reason, .. } => reason.clone(),
+            Update::Queued(position) => format!("it is number {position} in the queue"),
+            _ => return,
+        };
+        self.state.borrow_mut().why[self.number] = why;
     }
 
     /// Where the client's files are, below the server's directory.
@@ -234,8 +325,15 @@ impl Client {
             return current.clone();
         }
         let place = self.place();
-        let job = match state.random.below(8) {
+        let job = match state.random.below(10) {
             0 => Job::Get,
+            8 => Job::List,
+            9 => Job::Remove(
+                match *state.random.one_of(&["a", "b", "d/a", "d", "t", ""]) {
+                    "" => place,
+                    below => format!("{place}/{below}"),
+                },
+            ),
             1 | 2 => {
                 let files = 1 + state.random.below(FILES);
                 let file = |n: u64| {
@@ -245,7 +343,9 @@ impl Client {
                     let below = *state.random.one_of(&["", "d/", "d/e/"]);
                     (format!("{place}/t/{below}{n}"), state.content(most))
                 };
-                Job::Tree((0..files).map(file).collect())
+                let files = (0..files).map(file).collect();
+                let mirror = state.random.once_in(3);
+                Job::Tree { files, mirror }
             }
             kind => {
                 let path = *state.random.one_of(&["a", "b", "d/a"]);
@@ -282,7 +382,7 @@ impl Client {
             name,
             ..SendOptions::new(self.options(), source)
         };
-        let report = transfer(options, |_| (), pending()).await;
+        let report = transfer(options, |update| self.hear(&update), pending()).await;
         self.ended(path, content, new, &report)
     }
 
@@ -295,6 +395,7 @@ impl Client {
         report: &Report,
     ) -> Result<bool, String> {
         let mut state = self.state.borrow_mut();
+        state.why[self.number] = format!("{:?}", report.result.as_ref().err());
         match (&report.outcome, &report.result) {
             (Outcome::Stored, _) => {
                 state.store(path, content);
@@ -312,11 +413,16 @@ impl Client {
     }
 
     /// Sends a directory. Returns whether all of it is stored.
-    async fn tree(&self, files: &[(String, Content)]) -> Result<bool, String> {
+    async fn tree(&self, files: &[(String, Content)], mirror: bool) -> Result<bool, String> {
         let folder = self.folder.join("tree");
         fs::remove_dir_all(&folder).ok();
         fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let above = format!("{}/t/", self.place());
+        let tree = format!("{}/t", self.place());
+        let above = format!("{tree}/");
+        let doubt = match mirror {
+            true => Some(self.begin_to_remove(&tree, files)?),
+            false => None,
+        };
         for (path, content) in files {
             let below = path.strip_prefix(&above).unwrap_or_default();
             let written = content.write(&folder.join(below));
@@ -329,20 +435,103 @@ impl Client {
         let directory = RemotePath::new(format!("{}/t", self.number)).map_err(|e| e.to_string())?;
         let options = TreeOptions {
             directory: Some(directory),
+            delete: mirror.then(DeleteOptions::default),
             ..TreeOptions::new(self.options(), vec![folder.join("")])
         };
-        let report = send_tree(options, |_| (), pending()).await;
+        let report = send_tree(options, |update| self.hear(&update), pending()).await;
+        let mut state = self.state.borrow_mut();
         if report.outcome != Outcome::Stored {
+            state.why[self.number] = format!("{:?} {:?}", report.error, report.failures);
             return Ok(false);
         }
-        let mut state = self.state.borrow_mut();
         for (path, content) in files {
             state.store(path, *content);
+        }
+        if let Some(doubt) = doubt {
+            state.removed(&tree, files, doubt);
         }
         if report.sent_files + report.unchanged_files != files.len() as u64 {
             return Err(format!("a tree of {} files: {report:?}", files.len()));
         }
         Ok(true)
+    }
+
+    /// From now on what is there may be removed. What the client has got before that is forgotten:
+    /// what it has from now on was got later.
+    fn begin_to_remove(&self, above: &str, files: &[(String, Content)]) -> Result<Doubt, String> {
+        let doubt = self.state.borrow_mut().doubt(above, files);
+        match fs::remove_dir_all(self.folder.join("got")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+            _ => Ok(doubt),
+        }
+    }
+
+    /// Removes what is at a path and below it. Returns whether it is gone.
+    async fn remove(&self, path: &str) -> Result<bool, String> {
+        let doubt = self.begin_to_remove(path, &[])?;
+        let name = path.split_once('/').map_or("", |(_, below)| below);
+        let options = RemoveOptions {
+            client: self.options(),
+            path: RemotePath::new(name).map_err(|e| e.to_string())?,
+            recursive: true,
+        };
+        let removed = remove(options, pending()).await;
+        let gone = removed.is_ok() || is_missing(removed.as_ref().err());
+        let mut state = self.state.borrow_mut();
+        state.why[self.number] = format!("{:?}", removed.err());
+        if gone {
+            state.removed(path, &[], doubt);
+        }
+        Ok(gone)
+    }
+
+    /// Lists what the server has of this client. Returns whether it did.
+    async fn list(&self) -> Result<bool, String> {
+        let path = RemotePath::new(self.number.to_string()).map_err(|e| e.to_string())?;
+        let options = ListOptions {
+            client: self.options(),
+            path: Some(path),
+            recursive: true,
+        };
+        let listing = match list(options, pending()).await {
+            Ok(listing) => listing,
+            // There may be nothing yet.
+            Err(error) if is_missing(Some(&error)) => Listing::default(),
+            Err(error) => {
+                self.state.borrow_mut().why[self.number] = error.to_string();
+                return Ok(false);
+            }
+        };
+        if !listing.unread.is_empty() {
+            return Err(format!("a listing has gaps: {:?}", listing.unread));
+        }
+        let place = self.place();
+        let state = self.state.borrow();
+        let files = listing.entries.iter();
+        let files = files.filter(|entry| entry.remote.metadata.kind != Kind::Directory);
+        let files: BTreeMap<_, _> = files
+            .map(|entry| {
+                let below = String::from_utf8_lossy(&entry.path);
+                (format!("{place}/{below}"), entry.remote.size)
+            })
+            .collect();
+        for (path, size) in &files {
+            let expected = state.expected.get(path);
+            let is_possible = |expected: &Expected| {
+                !expected.gone && expected.possible().any(|content| content.1 == *size)
+            };
+            if !expected.is_some_and(is_possible) {
+                return Err(format!(
+                    "`{path}` is listed with {size} bytes: {expected:?}"
+                ));
+            }
+        }
+        let own = state.expected.iter().filter(|(p, _)| is_below(p, &place));
+        let mut sure = own.filter(|(_, expected)| expected.sure.is_some());
+        match sure.find(|(path, _)| !files.contains_key(*path)) {
+            Some((path, _)) => Err(format!("`{path}` is stored and not listed")),
+            None => Ok(true),
+        }
     }
 
     /// Gets what the server has of this client. Returns whether all of it is here.
@@ -354,17 +543,17 @@ impl Client {
             overwrite: true,
             ..GetOptions::new(self.options(), vec![Some(path)], folder.clone())
         };
-        let report = get(options, |_| (), pending()).await;
+        let report = get(options, |update| self.hear(&update), pending()).await;
         let place = format!("{}/", self.place());
         let mut state = self.state.borrow_mut();
+        state.why[self.number] = format!("{:?} {:?}", report.error, report.failures);
         let own: Vec<_> = state
             .expected
             .iter()
             .filter(|(path, _)| path.starts_with(&place))
             .collect();
         if report.outcome != Outcome::Stored {
-            let missing = matches!(&report.error, Some(Error::Refused(refusal))
-                if refusal.reason == Reason::Missing);
+            let missing = is_missing(report.error.as_ref());
             // There may be nothing yet.
             return Ok(missing && own.iter().all(|(_, expected)| expected.sure.is_none()));
         }

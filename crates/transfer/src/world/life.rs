@@ -2,6 +2,7 @@
 
 use super::client::{Client, Content, Stamp, State, USERS};
 use crate::credentials::identity::Identity;
+use crate::fingerprint::Fingerprint;
 use crate::scratch_directory::ScratchDirectory;
 use crate::server::users::{Rights, User, Users};
 use crate::server::{Limits, ServeOptions, Server};
@@ -21,7 +22,8 @@ use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use tokio::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
 use tokio::time::{Instant, sleep_until};
 use whimbrel_cc::fairness::Priority;
@@ -37,6 +39,8 @@ const BETWEEN: Duration = Duration::from_secs(5);
 const BETWEEN_BUSY: Duration = Duration::from_secs(60);
 /// In a fair world all transfers end within this time.
 const FAIR: Duration = Duration::from_secs(900);
+/// A server forgets a client within this time after the idle timeout.
+const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The world is unfair for at most this time.
 const UNFAIR: Duration = Duration::from_secs(1800);
 
@@ -57,11 +61,21 @@ pub(super) enum Event {
     Links,
     /// The disk becomes slow, or fast.
     Slow,
+    /// The disk is full for a while.
+    NoRoom,
+    /// Packets above some size vanish from now on, or one in so many is doubled, late or damaged.
+    Mangle,
+    /// The endpoints of a host get no processor for a while, as of a machine that is suspended.
+    Stall,
+    /// The clock is set, perhaps wrongly.
+    Clock,
+    /// A user's token ends, or the user may do other things for a while.
+    User,
 }
 
 impl Event {
     /// All of them, and their names.
-    pub const ALL: [(Self, &str); 7] = [
+    pub const ALL: [(Self, &str); 12] = [
         (Self::KillServer, "kill-server"),
         (Self::Crash, "crash"),
         (Self::KillClient, "kill-client"),
@@ -69,6 +83,11 @@ impl Event {
         (Self::Move, "move"),
         (Self::Links, "links"),
         (Self::Slow, "slow"),
+        (Self::NoRoom, "no-room"),
+        (Self::Mangle, "mangle"),
+        (Self::Stall, "stall"),
+        (Self::Clock, "clock"),
+        (Self::User, "user"),
     ];
 }
 
@@ -160,18 +179,38 @@ struct Life {
     plan: Plan,
     random: Random,
     scratch: ScratchDirectory,
-    identity: Identity,
-    /// Of the users.
-    tokens: Vec<Token>,
+    fingerprint: Fingerprint,
+    users: Vec<OneUser>,
     directories: u64,
-    server: Option<JoinHandle<()>>,
+    server: Option<(JoinHandle<()>, Arc<Server>)>,
     began: Instant,
     starts: Instant,
     clients: Vec<(Option<AbortHandle>, Instant)>,
     dark: Vec<(Host, Instant)>,
+    stalled: Vec<(Host, Instant)>,
+    has_room: Instant,
     state: Rc<RefCell<State>>,
     next_event: Instant,
     events: u64,
+}
+
+/// A user, and what the operator has changed for a while.
+struct OneUser {
+    token: Token,
+    changed: Option<(Change, Instant)>,
+}
+
+/// What an operator changes of a user.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// The token ends then.
+    Ends(SystemTime),
+    /// The user may not store anything.
+    ReadOnly,
+    /// The user's files may take so many bytes.
+    Quota(u64),
+    /// The user's transfers come last.
+    Last,
 }
 
 /// Lives a life in a thread and a runtime of its own. Returns what has happened, or what did not
@@ -229,7 +268,14 @@ impl Life {
         let directory = scratch.subdirectory("0");
         let order = *random.one_of(&[Order::Journal, Order::None]);
         let identity = Identity::load_or_create(&scratch.path().join("identity"));
-        let tokens = (0..USERS).map(|_| Token::random());
+        let identity = identity.map_err(|e| e.to_string())?;
+        let mut users = Vec::new();
+        for _ in 0..USERS {
+            users.push(OneUser {
+                token: Token::random().map_err(|e| e.to_string())?,
+                changed: None,
+            });
+        }
         let disk = Disk::new(order, &directory);
         calls::replace(Some(World {
             faults: plan.faults.clone(),
@@ -244,16 +290,16 @@ impl Life {
             plan: plan.clone(),
             random,
             scratch,
-            identity: identity.map_err(|e| e.to_string())?,
-            tokens: tokens
-                .collect::<Result<_, _>>()
-                .map_err(|e| e.to_string())?,
+            fingerprint: identity.fingerprint(),
+            users,
             directories: 0,
             server: None,
             began: now,
             starts: now,
             clients: (0..plan.clients).map(|_| (None, now)).collect(),
             dark: Vec::new(),
+            stalled: Vec::new(),
+            has_room: now,
             state: Rc::new(RefCell::new(state)),
             next_event: now,
             events: 0,
@@ -276,7 +322,7 @@ impl Life {
     }
 
     fn end(&mut self) {
-        if let Some(server) = self.server.take() {
+        if let Some((server, _)) = self.server.take() {
             server.abort();
         }
         for (client, _) in &mut self.clients {
@@ -300,23 +346,42 @@ impl Life {
         self.state.borrow_mut().closing = true;
         calls::with(|world| world.faults.clear());
         slow::set(Duration::ZERO);
-        self.dark
-            .drain(..)
-            .for_each(|(host, _)| network::set_dark(host, false));
+        let forever = Instant::now() + FAIR;
+        self.recover(forever);
+        network::set_largest(u32::MAX);
+        network::set_mangles(0);
+        system::set_wrong(0);
         let began = Instant::now();
         while !self.all_done() {
             self.pass().await;
             self.step(false)?;
             if began.elapsed() > FAIR {
-                let state = self.state.borrow();
-                return Err(format!(
-                    "in a fair world a wait does not end: {:?}",
-                    state.current
-                ));
+                let left = self.state.borrow().left();
+                return Err(format!("in a fair world a wait does not end: {left}"));
             }
         }
+        self.check_idle().await?;
         self.crash()?;
         self.check("after the last crash", true)
+    }
+
+    /// Some time after the last client has ended, the server has nothing left of any.
+    async fn check_idle(&mut self) -> Result<(), String> {
+        let idle = Instant::now() + Duration::from(Limits::default().idle) + FORGOTTEN;
+        while Instant::now() < idle || self.server.is_none() {
+            self.pass().await;
+            self.step(false)?;
+        }
+        let Some((_, server)) = &self.server else {
+            return Ok(());
+        };
+        let (counts, transfers) = (server.counts(), server.receiving().transfers.len());
+        if counts.clients + counts.strangers + transfers > 0 {
+            return Err(format!(
+                "the server keeps {transfers} transfers, {counts:?}"
+            ));
+        }
+        Ok(())
     }
 
     /// Lets time pass until something may happen.
@@ -358,11 +423,7 @@ impl Life {
                 self.start_client(client);
             }
         }
-        let (lit, dark): (Vec<_>, Vec<_>) =
-            self.dark.drain(..).partition(|(_, until)| now >= *until);
-        self.dark = dark;
-        lit.iter()
-            .for_each(|(host, _)| network::set_dark(*host, false));
+        self.recover(now);
         if unfair && now >= self.next_event && !self.plan.events.is_empty() {
             self.events += 1;
             let between = match self.plan.minutes {
@@ -387,6 +448,51 @@ impl Life {
             Some(wrong) => Err(wrong),
             None => Ok(()),
         }
+    }
+
+    /// Ends what was to last until `now`.
+    fn recover(&mut self, now: Instant) {
+        let ended = |hosts: &mut Vec<(Host, Instant)>| {
+            let all = std::mem::take(hosts).into_iter();
+            let (ended, left): (Vec<_>, Vec<_>) = all.partition(|(_, until)| now >= *until);
+            *hosts = left;
+            ended.into_iter().map(|(host, _)| host)
+        };
+        for host in ended(&mut self.dark) {
+            // Another outage may last longer.
+            if self.dark.iter().all(|(dark, _)| *dark != host) {
+                network::set_dark(host, false);
+            }
+        }
+        for host in ended(&mut self.stalled) {
+            if self.stalled.iter().all(|(stalled, _)| *stalled != host) {
+                network::set_stalled(host, false);
+            }
+        }
+        if now >= self.has_room {
+            calls::with(|world| world.full = false);
+        }
+        let mut changed = false;
+        for user in &mut self.users {
+            if user.changed.is_some_and(|(_, until)| now >= until) {
+                user.changed = None;
+                changed = true;
+            }
+        }
+        if changed {
+            self.set_users();
+        }
+    }
+
+    /// The operator tells the server who its users are.
+    fn set_users(&self) {
+        if let Some((_, server)) = &self.server {
+            server.set_users(self.all_users());
+        }
+    }
+
+    fn all_users(&self) -> Users {
+        Users::new((0..USERS).map(|user| self.user(user)))
     }
 
     fn is_on(&self, event: Event) -> bool {
@@ -417,14 +523,52 @@ impl Life {
                 self.dark
                     .push((host, Instant::now() + Duration::from_millis(long)));
             }
-            Event::Move => network::move_host(1 + client),
+            Event::Move => network::move_host(1 + client, self.random.once_in(3)),
             Event::Links => network::set_links(link(&mut self.random)),
             Event::Slow => {
                 let most = *self.random.one_of(&[0, 0, 30, 300, 3_000]);
                 slow::set(Duration::from_millis(most));
             }
+            Event::NoRoom => {
+                self.has_room = self.until(&[1_000, 30_000, 300_000]);
+                calls::with(|world| world.full = true);
+            }
+            Event::Mangle => {
+                let largest = [u32::MAX, 9000, 1500, 1420, 1280];
+                network::set_largest(*self.random.one_of(&largest));
+                network::set_mangles(*self.random.one_of(&[0, 0, 10, 100, 1000]));
+            }
+            Event::Stall => {
+                let host = self.random.below(1 + self.plan.clients as u64) as usize;
+                let until = self.until(&[100, 1_000, 10_000, 120_000]);
+                network::set_stalled(host, true);
+                self.stalled.push((host, until));
+            }
+            Event::Clock => {
+                let wrong = [0, 1, -1, 30, -30, 3600, -3600, 86_400 * 400];
+                system::set_wrong(*self.random.one_of(&wrong));
+                system::pass(Instant::now() - self.began);
+            }
+            Event::User => {
+                let until = self.until(&[1_000, 10_000, 60_000]);
+                let soon = Duration::from_millis(self.random.below(30_000));
+                let change = match self.random.below(4) {
+                    0 => Change::Ends(SystemTime::now() + soon),
+                    1 => Change::ReadOnly,
+                    2 => Change::Quota(*self.random.one_of(&[0, 100_000, 2_000_000])),
+                    _ => Change::Last,
+                };
+                let user = self.random.below(USERS as u64) as usize;
+                self.users[user].changed = Some((change, until));
+                self.set_users();
+            }
         }
         Ok(())
+    }
+
+    /// After one of these times, milliseconds.
+    fn until(&mut self, after: &[u64]) -> Instant {
+        Instant::now() + Duration::from_millis(*self.random.one_of(after))
     }
 
     fn start_server(&mut self) {
@@ -436,7 +580,7 @@ impl Life {
             keep_free: KeepFree::Bytes(Bytes::new(0)),
             // The time of day is far ahead of that of the files.
             keep_partial: Span::from_secs(1 << 32),
-            users: Some(Users::new((0..USERS).map(|user| self.user(user)))),
+            users: Some(self.all_users()),
             limits: Limits {
                 connections: PLACES,
                 ..Limits::default()
@@ -444,13 +588,23 @@ impl Life {
             ..ServeOptions::new(self.directory(), listen)
         };
         // A start without faults: a server that does not start is started again.
-        let faults = calls::with(|world| std::mem::take(&mut world.faults));
-        let bound = HOST.sync_scope(SERVER, || Server::bind(options, &self.identity));
-        calls::with(|world| world.faults = faults.unwrap_or_default());
+        let faults = calls::with(|world| {
+            let full = std::mem::take(&mut world.full);
+            (std::mem::take(&mut world.faults), full)
+        });
+        // Its certificate is another one each time, of the same key.
+        let identity = Identity::load_or_create(&self.scratch.path().join("identity"));
+        let bound = identity
+            .and_then(|identity| HOST.sync_scope(SERVER, || Server::bind(options, &identity)));
+        let faults = faults.unwrap_or_default();
+        calls::with(|world| (world.faults, world.full) = faults);
         match bound {
             Ok(server) => {
-                let serving = async move { server.run(|_| (), pending()).await };
-                self.server = Some(tokio::spawn(HOST.scope(SERVER, serving)));
+                let server = Arc::new(server);
+                let running = Arc::clone(&server);
+                let serving = async move { running.run(|_| (), pending()).await };
+                let serving = tokio::spawn(HOST.scope(SERVER, serving));
+                self.server = Some((serving, server));
             }
             Err(error) => {
                 self.state.borrow_mut().wrong = Some(format!("the server does not start: {error}"));
@@ -459,16 +613,25 @@ impl Life {
     }
 
     fn user(&self, number: usize) -> User {
+        let OneUser { token, changed } = &self.users[number];
         let rights = Rights {
             read: true,
             write: true,
-            remove: false,
+            remove: true,
         };
-        User {
+        let mut user = User {
             name: format!("user-{number}"),
             directory: format!("u{number}").into(),
-            ..User::owner(&self.tokens[number], rights, Priority::HIGHEST)
+            ..User::owner(token, rights, Priority::HIGHEST)
+        };
+        match changed {
+            None => {}
+            Some((Change::Ends(end), _)) => user.expires = Some(*end),
+            Some((Change::ReadOnly, _)) => user.rights.write = false,
+            Some((Change::Quota(quota), _)) => user.quota = Some(*quota),
+            Some((Change::Last, _)) => user.max_priority = Priority::LOWEST,
         }
+        user
     }
 
     fn kill_server(&mut self) {
@@ -476,7 +639,7 @@ impl Life {
         calls::with(|world| world.dead = true);
         slow::end_all();
         network::kill(SERVER);
-        if let Some(server) = self.server.take() {
+        if let Some((server, _)) = self.server.take() {
             server.abort();
         }
         self.starts = self.soon();
@@ -484,6 +647,7 @@ impl Life {
 
     fn crash(&mut self) -> Result<(), String> {
         self.kill_server();
+        self.state.borrow_mut().crashed();
         let before = self.directory();
         self.directories += 1;
         let directory = self.directory();
@@ -499,10 +663,7 @@ impl Life {
             files: self.plan.files,
             busy: self.plan.minutes > 0,
             folder: self.scratch.subdirectory(&format!("client-{client}")),
-            identity: (
-                self.tokens[client % USERS].clone(),
-                self.identity.fingerprint(),
-            ),
+            identity: (self.users[client % USERS].token.clone(), self.fingerprint),
             state: Rc::clone(&self.state),
         };
         let running = spawn_local(HOST.scope(1 + client, work.run()));
@@ -521,6 +682,9 @@ impl Life {
         }
         for (path, expected) in &mut state.expected {
             let stamp = match visible.get(path) {
+                Some(_) if expected.gone => {
+                    return Err(format!("{when}: `{path}` was removed: {expected:?}"));
+                }
                 Some(stamp) => *stamp,
                 None if expected.sure.is_none() => continue,
                 None => return Err(format!("{when}: `{path}` is not there; {expected:?}")),

@@ -16,7 +16,7 @@ use crate::server::users::User;
 use crate::server::{Event, ServeOptions};
 use crate::simulated::calls::{self, World};
 use crate::simulated::disk::{Disk, Order};
-use crate::simulated::network::{self, SERVER};
+use crate::simulated::network::{self, CLIENT, SERVER};
 use crate::simulated::random::Random;
 use crate::simulated::slow;
 use crate::storage::{Lock, Storage, StorageOptions};
@@ -92,6 +92,51 @@ fn many_outages_with_progress_between_them_end_no_transfer() {
         }
         assert!(before > 4_000_000, "{before}");
     });
+}
+
+#[test]
+fn what_happens_to_paths_and_hosts_meanwhile_ends_no_transfer() {
+    type Event = (&'static str, fn(bool));
+    let all: [Event; 5] = [
+        ("packets of more than 1280 bytes vanish", |on| {
+            network::set_largest(if on { 1280 } else { u32::MAX });
+        }),
+        ("every fifth is doubled, late or damaged", |on| {
+            network::set_mangles(if on { 5 } else { 0 });
+        }),
+        ("the server gets no processor", |on| {
+            network::set_stalled(SERVER, on);
+        }),
+        ("the client gets none", |on| {
+            network::set_stalled(CLIENT, on)
+        }),
+        ("the client is elsewhere", |on| {
+            network::move_host(CLIENT, on)
+        }),
+    ];
+    for (what, happens) in all {
+        Scene::play(None, async |scene: Scene| {
+            const SIZE: u64 = 6_000_000;
+            let file = scene.scratch.file("a", SIZE as usize);
+            let bytes = Cell::new(0);
+            let meanwhile = async {
+                arrived(&bytes, SIZE / 3).await;
+                happens(true);
+                sleep(Duration::from_secs(4)).await;
+                happens(false);
+            };
+            let options = scene.send(&file, Some(Span::from_secs(80)));
+            let sending = transfer(options, |update| count(&bytes, &update), pending());
+            let (report, ()) = tokio::join!(sending, meanwhile);
+            assert_eq!(
+                report.outcome,
+                Outcome::Stored,
+                "{what}: {:?}",
+                report.result
+            );
+            assert_eq!(report.retries, 0, "{what}");
+        });
+    }
 }
 
 /// A file that was compared and found different is not stored before it is sent.
