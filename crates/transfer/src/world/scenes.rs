@@ -12,7 +12,7 @@ use crate::file_sender::SMALL;
 use crate::lock::lock;
 use crate::path::RemotePath;
 use crate::scratch_directory::{Unprivileged, file_names};
-use crate::server::users::User;
+use crate::server::users::{Rights, User, Users};
 use crate::server::{Event, ServeOptions};
 use crate::simulated::calls::{self, World};
 use crate::simulated::disk::{Disk, Order};
@@ -190,6 +190,39 @@ fn a_stream_whose_answer_was_lost_is_stored_and_not_sent_again() {
             report.retries > 0 && report.sent_bytes == 3_000_000,
             "{report:?}"
         );
+    });
+}
+
+/// Found by a busy life (seed 52): its user was told that the file was not stored.
+#[test]
+fn a_file_whose_answer_was_lost_may_be_stored_though_the_next_attempt_is_refused() {
+    Scene::play(None, async |scene: Scene| {
+        let stored = scene.scratch.path().join("stored/a");
+        let outage = async {
+            // The server stores the file while its answers are lost.
+            slow::set(Duration::from_secs(2));
+            scene.has_all_of(3_000_000).await;
+            network::set_dark(SERVER, true);
+            assert!(!stored.exists(), "too late");
+            sleep(Duration::from_secs(8)).await;
+            assert!(stored.exists(), "too early");
+            // Meanwhile the user loses the right to store anything.
+            let reads = Rights {
+                read: true,
+                ..Rights::default()
+            };
+            let reader = User::owner(scene.identity.token(), reads, Priority::HIGHEST);
+            scene.server.set_users(Users::new([reader]));
+            network::set_dark(SERVER, false);
+        };
+        let sending = transfer(scene.stream(3_000_000), |_| (), pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        assert!(
+            matches!(&report.result, Err(Error::Refused(refusal)) if refusal.reason == Reason::Rights),
+            "{:?}",
+            report.result
+        );
+        assert_eq!(report.outcome, Outcome::Unknown);
     });
 }
 

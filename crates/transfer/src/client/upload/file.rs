@@ -327,6 +327,8 @@ impl Job {
             .store(source.size().unwrap_or(0), Ordering::Relaxed);
         let connection = &session.connection;
         let (mut send, mut receive) = connection.open_bi().await.map_err(close::lost)?;
+        // The end was announced over this connection, and not only over an earlier one.
+        let here = AtomicBool::new(false);
         let sending = Sending {
             connection,
             turns: &session.turns,
@@ -335,12 +337,18 @@ impl Job {
             pace: self.pace.as_deref(),
             priority: self.priority,
             on_queued: &|position| session.queued.store(position, Ordering::Relaxed),
-            on_announced: &|announced| self.announced.store(announced, Ordering::Relaxed),
+            on_announced: &|announced| {
+                here.store(announced, Ordering::Relaxed);
+                self.announced.store(announced, Ordering::Relaxed);
+            },
         };
         let sent = sending.run(put, &mut send, &mut receive).await;
-        // A server whose disk fails may have given the file its name before.
+        // A server whose disk fails may have given the file its name before. One that refuses the
+        // next attempt, as for a right that has ended, says nothing of the one whose answer was
+        // lost.
         if let Err(Error::Refused(refusal)) = &sent
             && refusal.reason != Reason::Internal
+            && here.load(Ordering::Relaxed)
         {
             self.announced.store(false, Ordering::Relaxed);
         }
