@@ -181,18 +181,18 @@ impl Sender {
         if let Some(lost) = self.next_lost() {
             return Some(lost);
         }
-        let last = self
-            .board
-            .next()
-            .checked_sub(1)
-            .filter(|seg| self.board.holds(*seg))?;
-        let segment = *self.board.get(last);
-        if segment.sacked {
-            return None;
-        }
+        let held = |seg: &u32| self.board.holds(*seg);
+        let last = self.board.next().checked_sub(1).filter(held)?;
+        // Where retransmissions before the last segment were lost, a probe in silence finds it
+        // SACKed: what a timeout would send is tested then.
+        let seg = match self.board.get(last).sacked {
+            true => self.board.una(),
+            false => last,
+        };
+        let segment = *self.board.get(seg);
         self.rack
-            .on_probe_sent(last, Some(Truth::from(segment.dropped)), segment.sent);
-        Some(last)
+            .on_probe_sent(seg, Some(Truth::from(segment.dropped)), segment.sent);
+        Some(seg)
     }
 
     /// The lowest lost segment. Stale entries are removed.
