@@ -13,7 +13,11 @@
 //! the flow **hears** others of its kind: at a stroke of `clock.rs` they drain, and the queue falls
 //! to [`REST`] without this flow's doing. Other queues do not empty at strokes.
 //!
-//! It ends when
+//! Where losses come at any length of the queue, the sign of others is that drains lose less
+//! (`contrast.rs`). Then it begins with the answer to a loss, answers each one in the same way, and
+//! ends after [`STAY`]: nothing but further drains would show that the others are gone.
+//!
+//! Beside a queue that stays it ends when
 //!
 //! * the queue was nearly empty in each of [`EMPTY`] round trips, or
 //! * the window grew and the queue did not answer (`elasticity.rs`, [`Pushing`]), if the last drain
@@ -67,7 +71,10 @@ pub(super) const REST: f64 = 0.25;
 pub(super) const KEPT: f64 = 0.8;
 
 /// The same where losses are the sign of others: there are no trials then.
-const RFC_KEPT: f64 = 0.7;
+pub(super) const RFC_KEPT: f64 = 0.7;
+
+/// How long it competes where only drains have shown others, s.
+const STAY: f64 = 60.0;
 
 /// The window over what the path delivers in a round trip, at most. Where round trips take seconds,
 /// a quarter more in each would be slower than CUBIC.
@@ -90,6 +97,8 @@ pub(super) enum Sign {
     Queue,
     /// Losses in a buffer that is too short for such a queue.
     Losses,
+    /// Drains that lose less.
+    Drains,
 }
 
 /// The state of the competition.
@@ -122,6 +131,11 @@ impl Compete {
 
     pub fn sign(&self) -> Sign {
         self.sign
+    }
+
+    /// Whether it has competed for long enough since drains have shown others.
+    pub fn has_lasted(&self, now: f64) -> bool {
+        now - self.since >= STAY
     }
 
     /// Continues after a trial that found others.
@@ -174,7 +188,7 @@ impl Compete {
     fn kept(&self) -> f64 {
         match self.sign {
             Sign::Queue => KEPT,
-            Sign::Losses => RFC_KEPT,
+            Sign::Losses | Sign::Drains => RFC_KEPT,
         }
     }
 

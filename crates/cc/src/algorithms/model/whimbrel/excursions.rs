@@ -152,6 +152,7 @@ impl Whimbrel {
         self.emptied = left <= self.foreign();
         self.free = queue_owner::is_gone(left, self.wanted(self.own_rate()));
         self.losses.end_drain(now, self.free);
+        let crowded = self.contrast.end_drain();
         self.was_own = self.free && before - noise >= queue_owner::SEVERAL * alone;
         let kept = queue_owner::is_kept(before, left, self.several(), STAYS);
         self.failed_drains = match (kept, self.is_huge(left)) {
@@ -167,6 +168,11 @@ impl Whimbrel {
         if self.emptied {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
+        }
+        if crowded && self.config.elasticity {
+            self.contrast.forget();
+            self.begin_competing(Sign::Drains, now);
+            return;
         }
         self.enter(Mode::Cruise(cruise));
         self.give_way(left);

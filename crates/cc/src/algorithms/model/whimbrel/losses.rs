@@ -123,12 +123,12 @@ pub(super) struct Round {
 }
 
 impl Round {
-    const NONE: Self = Self {
+    pub const NONE: Self = Self {
         packets: 0.0,
         lost: 0.0,
     };
 
-    fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
             packets: self.packets + other.packets,
             lost: self.lost + other.lost,

@@ -21,6 +21,7 @@
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
 //! | `overflows.rs` | do losses come where the queue is long |
+//! | `contrast.rs` | do drains lose less |
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
 //! | `surges.rs` | does the capacity vary |
 //! | `compete.rs` | beside others that do not: CUBIC |
@@ -59,6 +60,7 @@
 mod clock;
 mod compete;
 mod config;
+mod contrast;
 mod cruise;
 mod delays;
 mod drain;
@@ -89,6 +91,7 @@ use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, Setup, code};
 use clock::Clock;
 use compete::{Compete, FIRST_TRIAL, Sign};
 use config::{Config, PARAMETERS};
+use contrast::Contrast;
 use cruise::Cruise;
 use delays::Delays;
 use drain::Excursion;
@@ -128,6 +131,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/fullness.rs",
         "algorithms/model/whimbrel/losses.rs",
         "algorithms/model/whimbrel/overflows.rs",
+        "algorithms/model/whimbrel/contrast.rs",
         "algorithms/model/whimbrel/elasticity.rs",
         "algorithms/model/whimbrel/compete.rs",
         "algorithms/model/whimbrel/path.rs",
@@ -244,6 +248,7 @@ struct Whimbrel {
     backward: Backward,
     losses: Losses,
     overflows: Overflows,
+    contrast: Contrast,
     rate: MaxRate,
     step: RttStep,
     round: RoundTrip,
@@ -331,6 +336,7 @@ impl Whimbrel {
             backward: Backward::new(),
             losses: Losses::new(),
             overflows: Overflows::default(),
+            contrast: Contrast::NEW,
             rate: MaxRate::default(),
             step: RttStep::default(),
             round: RoundTrip::default(),
@@ -777,8 +783,8 @@ impl Whimbrel {
             self.begin_competing(Sign::Losses, seconds(loss.now));
         }
         let least = match &self.mode {
-            Mode::Compete(it) if it.sign() == Sign::Losses => 0.0,
-            Mode::Compete(_) => SURE,
+            Mode::Compete(it) if it.sign() == Sign::Queue => SURE,
+            Mode::Compete(_) => 0.0,
             _ => IGNORED,
         };
         if confidence < least || old || excursion || self.stalled {

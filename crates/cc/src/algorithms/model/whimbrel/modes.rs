@@ -12,7 +12,7 @@
 //!
 //! An outage or a new path leads to default.
 
-use super::compete::{Compete, Sign};
+use super::compete::{self, Compete, Sign};
 use super::cruise::Cruise;
 use super::drain::Excursion;
 use super::fullness::Stage;
@@ -215,6 +215,7 @@ impl Whimbrel {
         self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
         self.overflows.forget();
+        self.contrast.forget();
         self.was_own = false;
         self.governed = false;
         self.emptied = false;
@@ -261,6 +262,11 @@ impl Whimbrel {
         let own = self.want(self.own_rate());
         self.losses.on_base(self.delays.base(), own);
         let excess = self.losses.on_round(round, standing, room, calm);
+        match &self.mode {
+            Mode::Drain(..) if room => self.contrast.on_round(round, true),
+            Mode::Cruise(_) | Mode::Push(..) => self.contrast.on_round(round, false),
+            _ => {}
+        }
         let mut quiet_buffer = false;
         if matches!(self.mode, Mode::Cruise(_) | Mode::Compete(_)) {
             let long = self.confidence(Signal::Loss) >= SURE;
@@ -418,7 +424,11 @@ impl Whimbrel {
 
     pub(super) fn begin_competing(&mut self, sign: Sign, now: f64) {
         self.failed_drains = 0;
-        let compete = Compete::begin(sign, now, self.window, self.delays.standing());
+        let mut compete = Compete::begin(sign, now, self.window, self.delays.standing());
+        if sign == Sign::Drains {
+            self.window = (compete::RFC_KEPT * self.window).max(self.min_window());
+            compete.restart(self.window, self.segment);
+        }
         self.enter(Mode::Compete(Box::new(compete)));
     }
 
@@ -434,14 +444,23 @@ impl Whimbrel {
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
-        if compete.sign() == Sign::Losses {
-            if compete.hears_own(now, base, several) {
-                self.end_as_own(self.without_queue(self.window));
-            } else if quiet {
-                self.governed = true;
-                self.enter(Mode::cruise());
+        match compete.sign() {
+            Sign::Queue => {}
+            Sign::Losses => {
+                if compete.hears_own(now, base, several) {
+                    self.end_as_own(self.without_queue(self.window));
+                } else if quiet {
+                    self.governed = true;
+                    self.enter(Mode::cruise());
+                }
+                return;
             }
-            return;
+            Sign::Drains => {
+                if compete.has_lasted(now) {
+                    self.enter(Mode::cruise());
+                }
+                return;
+            }
         }
         // Only a flow that had the path, or its share among its own kind, knows the capacity.
         let vain = compete.pushes_in_vain(self.window, standing, queue, capacity);
