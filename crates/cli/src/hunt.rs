@@ -109,7 +109,10 @@ pub struct HuntArgs {
         long,
         value_name = "N",
         requires = "save",
-        conflicts_with_all = ["name", "classifier", "report", "plot", "minutes", "json"],
+        conflicts_with_all = [
+            "name", "against", "classifier", "evaluations", "minutes", "seeds", "fresh", "finds",
+            "report", "plot", "threads", "json", "list",
+        ],
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]
     draw: Option<u32>,
