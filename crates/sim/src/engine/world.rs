@@ -52,14 +52,14 @@ pub(crate) struct World<'a, O> {
     observation: O,
 }
 
-/// A flow, and what the engine knows of it. The fields are in this order in memory: what each packet
-/// needs is in one cache line, before the flow.
+/// A flow, and what the engine knows of it. The fields are in this order in memory: what each
+/// packet needs is in one cache line, before the flow.
 #[repr(C, align(64))]
 pub(super) struct Entry<'a> {
     /// Its paths after the first one.
     more_paths: Range<usize>,
-    /// The time that the calendar holds for each end of its first path: near, far. It may be earlier
-    /// than the timer of the end, never later.
+    /// The time that the calendar holds for each end of its first path: near, far. It may be
+    /// earlier than the timer of the end, never later.
     scheduled: [Time; 2],
     pub(super) started: bool,
     pub(super) flow: AnyFlow<'a>,

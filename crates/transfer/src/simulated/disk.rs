@@ -444,9 +444,9 @@ impl Disk {
         let found: Vec<_> = found.map(|((_, n), e)| (n.clone(), *e)).collect();
         for (name, node) in found {
             let path = at.join(OsStr::from_bytes(&name));
+            self.names.insert((directory, name), node);
             if let Some(first) = made.get(&node) {
                 fs::hard_link(first, &path)?;
-                self.names.insert((directory, name), node);
                 continue;
             }
             match &self.nodes[node] {
@@ -457,13 +457,12 @@ impl Disk {
                 Content::Link(target) => {
                     std::os::unix::fs::symlink(OsStr::from_bytes(target), &path)?;
                 }
-                // It has the time that somebody has set.
+                // A link keeps the modification time that was set.
                 Content::File(bytes)
                     if bytes.time.is_some()
                         && let Some(inode) = kept.link(node, &path) =>
                 {
                     self.known.insert(inode, node);
-                    self.names.insert((directory, name), node);
                     made.insert(node, path);
                     continue;
                 }
@@ -492,7 +491,6 @@ impl Disk {
                 }
             }
             self.learn(&path, node);
-            self.names.insert((directory, name), node);
         }
         Ok(())
     }

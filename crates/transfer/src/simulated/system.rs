@@ -45,8 +45,7 @@ pub(crate) fn pass(since: Duration) {
     }));
 }
 
-/// From the next [`pass`] on the time of day is wrong by so many seconds: somebody or NTP has set
-/// the clock.
+/// Sets the error of the clock, seconds. It applies from the next [`pass`] on.
 pub(crate) fn set_wrong(seconds: i64) {
     WRONG.set(seconds);
 }

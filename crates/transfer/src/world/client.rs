@@ -70,8 +70,7 @@ impl Content {
 pub(super) struct Expected {
     pub sure: Option<Content>,
     pub later: BTreeSet<Content>,
-    /// A client was told that nothing is there any more. After a crash of the machine it may be
-    /// there again.
+    /// A client was told that the file is removed. A crash of the machine may bring it back.
     pub gone: bool,
     /// What was there when it was last looked at.
     pub seen: Option<(Stamp, blake3::Hash)>,
@@ -216,7 +215,8 @@ impl State {
         Doubt(self.crashes)
     }
 
-    /// A client was told that it is removed. The answer may be older than a crash.
+    /// A client was told that a removal succeeded. If the machine has crashed since the removal
+    /// began, the files may be there again.
     fn removed(&mut self, above: &str, files: &[(String, Content)], since: Doubt) {
         let gone = self.crashes == since.0;
         self.others(above, files)

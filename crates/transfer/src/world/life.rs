@@ -261,6 +261,17 @@ fn link(random: &mut Random) -> LinkSpec {
     }
 }
 
+/// Removes the hosts for which something was to last until `now`, but not longer by another event.
+fn ended(hosts: &mut Vec<(Host, Instant)>, now: Instant) -> Vec<Host> {
+    let all = std::mem::take(hosts).into_iter();
+    let (ended, left): (Vec<_>, Vec<_>) = all.partition(|(_, until)| now >= *until);
+    let ended = ended.into_iter().map(|(host, _)| host);
+    let ended = ended.filter(|host| left.iter().all(|(other, _)| other != host));
+    let ended = ended.collect();
+    *hosts = left;
+    ended
+}
+
 impl Life {
     async fn live(plan: &Plan) -> Result<Tally, String> {
         let mut random = Random::new(plan.seed);
@@ -452,22 +463,11 @@ impl Life {
 
     /// Ends what was to last until `now`.
     fn recover(&mut self, now: Instant) {
-        let ended = |hosts: &mut Vec<(Host, Instant)>| {
-            let all = std::mem::take(hosts).into_iter();
-            let (ended, left): (Vec<_>, Vec<_>) = all.partition(|(_, until)| now >= *until);
-            *hosts = left;
-            ended.into_iter().map(|(host, _)| host)
-        };
-        for host in ended(&mut self.dark) {
-            // Another outage may last longer.
-            if self.dark.iter().all(|(dark, _)| *dark != host) {
-                network::set_dark(host, false);
-            }
+        for host in ended(&mut self.dark, now) {
+            network::set_dark(host, false);
         }
-        for host in ended(&mut self.stalled) {
-            if self.stalled.iter().all(|(stalled, _)| *stalled != host) {
-                network::set_stalled(host, false);
-            }
+        for host in ended(&mut self.stalled, now) {
+            network::set_stalled(host, false);
         }
         if now >= self.has_room {
             calls::with(|world| world.full = false);

@@ -11,6 +11,7 @@ use crate::scratch_directory::{ScratchDirectory, file_names};
 use crate::server::users::{Rights, User, Users};
 use crate::server::{Event, ServeOptions, Server};
 use crate::simulated::network::{self, CLIENT, HOST, PORT, SERVER};
+use crate::simulated::slow;
 use noq_proto::{TransportConfig, VarInt};
 use std::future::pending;
 use std::io::Cursor;
@@ -151,6 +152,18 @@ impl Scene {
             sleep(Duration::from_millis(1)).await;
         }
         sleep(Duration::from_millis(50)).await;
+    }
+
+    /// Waits until the server has stored a stream `a` of this size, while its answers are lost. From
+    /// then on nothing reaches it.
+    pub async fn stores_unheard(&self, size: u64) {
+        let stored = self.scratch.path().join("stored/a");
+        slow::set(Duration::from_secs(2));
+        self.has_all_of(size).await;
+        network::set_dark(SERVER, true);
+        assert!(!stored.exists(), "too late");
+        sleep(Duration::from_secs(8)).await;
+        assert!(stored.exists(), "too early");
     }
 
     /// A connection of a client that takes so many bytes of each answer.

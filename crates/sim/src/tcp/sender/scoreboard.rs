@@ -176,8 +176,8 @@ impl Scoreboard {
         }
     }
 
-    /// Records that the receiver holds these ranges. Empty ones are last. Calls `delivered` for each
-    /// newly delivered segment.
+    /// Records that the receiver holds these ranges. Empty ones are last. Calls `delivered` for
+    /// each newly delivered segment.
     #[inline(always)]
     pub fn sack(&mut self, blocks: [Block; 3], mut delivered: impl FnMut(u32, &Segment)) {
         if blocks[0].is_empty() {

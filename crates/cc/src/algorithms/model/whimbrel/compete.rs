@@ -71,7 +71,7 @@ pub(super) const REST: f64 = 0.25;
 pub(super) const KEPT: f64 = 0.8;
 
 /// The same where losses are the sign of others: there are no trials then.
-pub(super) const RFC_KEPT: f64 = 0.7;
+const RFC_KEPT: f64 = 0.7;
 
 /// How long it competes where only drains have shown others, s.
 const STAY: f64 = 60.0;
@@ -185,7 +185,8 @@ impl Compete {
         self.pushing = Pushing::new(window, 0.0);
     }
 
-    fn kept(&self) -> f64 {
+    /// What a loss that is answered leaves of the window.
+    pub fn kept(&self) -> f64 {
         match self.sign {
             Sign::Queue => KEPT,
             Sign::Losses | Sign::Drains => RFC_KEPT,

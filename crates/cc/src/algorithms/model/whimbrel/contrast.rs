@@ -2,18 +2,18 @@
 //!
 //! Queue management (RED, CoDel) drops packets of short queues, and a buffer of a few packets is
 //! full whenever flows happen to send at once. There neither the queue at a loss (`losses.rs`) nor
-//! the queue at all losses (`overflows.rs`) tells whose they are, and a flow that takes them for the
-//! channel's takes the path from flows that answer them. What tells them is a drain: a channel
-//! loses the same fraction of whatever is sent, a bottleneck loses less of less.
+//! the queue at all losses (`overflows.rs`) tells whose they are, and a flow that takes them for
+//! the channel's takes the path from flows that answer them. A drain tells: a channel loses the
+//! same fraction of whatever is sent, a bottleneck loses less of less.
 //!
 //! So this compares the fraction that was lost in the last [`DRAINS`] drains with that lost between
 //! them. If drains lost at most half, and the difference is [`DEVIATIONS`] standard deviations, the
 //! losses are the bottleneck's: the flow competes (`compete.rs`). Not where more than [`MOST`] is
 //! lost: there flows have a packet or two each, of their own kind as of others.
 //!
-//! Departure from a plain test of proportions: channels lose packets in bursts. The variance is that
-//! of independent losses times their *dispersion*: the mean of (lost - expected)^2 / expected over
-//! the round trips between drains, which is 1 for independent losses (P. McCullagh, J. Nelder,
+//! Departure from a plain test of proportions: channels lose packets in bursts. The variance is
+//! that of independent losses times their *dispersion*: the mean of (lost - expected)^2 / expected
+//! over the round trips between drains, which is 1 for independent losses (P. McCullagh, J. Nelder,
 //! "Generalized Linear Models", 1989, section 4.5).
 //!
 //! Units: packets.
@@ -58,6 +58,23 @@ impl Period {
             squares: self.squares + other.squares,
             rounds: self.rounds + other.rounds,
         }
+    }
+
+    fn drains_lose_less(&self) -> bool {
+        let Round { packets, lost } = self.before;
+        if lost == 0.0 || self.drain.packets == 0.0 {
+            return false;
+        }
+        let fraction = lost / packets;
+        let expected = fraction * self.drain.packets;
+        // The sum of (lost - expected)^2 / expected over the round trips.
+        let sum = self.squares / fraction - lost;
+        let dispersion = (sum / self.rounds).max(1.0);
+        let variance = expected * dispersion * (1.0 + self.drain.packets / packets);
+        let less = expected - self.drain.lost;
+        fraction <= MOST
+            && self.drain.lost <= LESS * expected
+            && less >= DEVIATIONS * variance.sqrt()
     }
 }
 
@@ -107,25 +124,6 @@ impl Contrast {
     /// The flow has answered, or the path is another one.
     pub fn forget(&mut self) {
         *self = Self::NEW;
-    }
-}
-
-impl Period {
-    fn drains_lose_less(&self) -> bool {
-        let Round { packets, lost } = self.before;
-        if lost == 0.0 || self.drain.packets == 0.0 {
-            return false;
-        }
-        let fraction = lost / packets;
-        let expected = fraction * self.drain.packets;
-        // The sum of (lost - expected)^2 / expected over the round trips.
-        let sum = self.squares / fraction - lost;
-        let dispersion = (sum / self.rounds).max(1.0);
-        let variance = expected * dispersion * (1.0 + self.drain.packets / packets);
-        let less = expected - self.drain.lost;
-        fraction <= MOST
-            && self.drain.lost <= LESS * expected
-            && less >= DEVIATIONS * variance.sqrt()
     }
 }
 

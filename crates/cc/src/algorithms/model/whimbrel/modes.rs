@@ -12,7 +12,7 @@
 //!
 //! An outage or a new path leads to default.
 
-use super::compete::{self, Compete, Sign};
+use super::compete::{Compete, Sign};
 use super::cruise::Cruise;
 use super::drain::Excursion;
 use super::fullness::Stage;
@@ -426,7 +426,7 @@ impl Whimbrel {
         self.failed_drains = 0;
         let mut compete = Compete::begin(sign, now, self.window, self.delays.standing());
         if sign == Sign::Drains {
-            self.window = (compete::RFC_KEPT * self.window).max(self.min_window());
+            self.window = (compete.kept() * self.window).max(self.min_window());
             compete.restart(self.window, self.segment);
         }
         self.enter(Mode::Compete(Box::new(compete)));
