@@ -8,10 +8,11 @@ Paths: loopback; two network namespaces with a virtual Ethernet of 1500 bytes an
 (`veth`); the same behind a token bucket of 1 Gbit/s (`1gbit`); two namespaces that `whimbrel link`
 joins, of 1 and 10 Gbit/s with a base RTT of 1 ms, whose CPU time does not count. One file from and
 to /dev/shm, or with --files a tree of so many files of 4 KiB. The programs take turns, so that what
-else the machine does meets all alike. The time is that of the whole command: start, handshake, and
-for `whimbrel send` verification and flush. The CPU time is
-that of the whole machine meanwhile, kernel and both ends, so nothing else should run. Every copy
-is compared with its source. The last column is the ratio to scp of the same round, its median.
+else the machine does meets all alike, and twice the memory that they need is touched before. The
+time is that of the whole command: start, handshake, and for `whimbrel send` verification and flush.
+The CPU time is that of the whole machine meanwhile, kernel and both ends, so nothing else should
+run. Every copy is compared with its source. The last column is the ratio to scp of the same round,
+its median.
 Needs root, openssh-server and rsync.
 """
 
@@ -25,6 +26,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,14 +43,17 @@ def run(*command, **more):
     return subprocess.run(command, check=True, **more)
 
 
-def touch(folder, size):
-    """Writes a file to memory and removes it: a virtual machine pays for memory when it touches it
-    for the first time, and the first programs would pay for all."""
-    touched = folder / "touched"
-    with open(touched, "wb") as out:
-        for begin in range(0, size, 1 << 20):
-            out.write(bytes(min(1 << 20, size - begin)))
-    touched.unlink()
+def fill(out, size, content=os.urandom):
+    """Writes so many bytes to a file."""
+    for begin in range(0, size, 1 << 20):
+        out.write(content(min(1 << 20, size - begin)))
+
+
+def touch_memory(size):
+    """Uses so much memory once: a virtual machine pays for memory when it touches it for the first
+    time, and the first programs would pay for all."""
+    with tempfile.TemporaryFile(dir="/dev/shm") as out:
+        fill(out, size, bytes)
 
 
 class Loopback:
@@ -140,8 +145,7 @@ class Bench:
             (place / f"{number:06}").write_bytes(os.urandom(SMALL))
         if not files:
             with open(self.source, "wb") as out:
-                for begin in range(0, size, 1 << 20):
-                    out.write(os.urandom(min(1 << 20, size - begin)))
+                fill(out, size)
         for key in ("host_key", "user_key"):
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
         shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
@@ -230,6 +234,8 @@ def main():
     programs = options.program or [*usual, "send", "send cubic"]
     options.size = options.files * SMALL or options.size
     whimbrel = os.path.abspath(options.whimbrel)
+    # The source and a copy are there at once.
+    touch_memory(4 * options.size)
     for name in options.path or PATHS:
         folder = Path(f"/dev/shm/whimbrel-fast-paths-{os.getpid()}")
         folder.mkdir()
@@ -237,7 +243,6 @@ def main():
         GROUP.mkdir()
         rows = {program: [] for program in programs}
         try:
-            touch(folder, 4 * options.size)
             bench = Bench(path, whimbrel, folder, options.size, options.files)
             try:
                 for _ in range(options.runs):

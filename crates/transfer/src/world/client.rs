@@ -70,7 +70,8 @@ impl Content {
 pub(super) struct Expected {
     pub sure: Option<Content>,
     pub later: BTreeSet<Content>,
-    /// A client was told that the file is removed. A crash of the machine may bring it back.
+    /// A client was told that the file is removed, and the machine has not crashed since: a crash
+    /// may restore the file.
     pub gone: bool,
     /// What was there when it was last looked at.
     pub seen: Option<(Stamp, blake3::Hash)>,
@@ -215,8 +216,8 @@ impl State {
         Doubt(self.crashes)
     }
 
-    /// A client was told that a removal succeeded. If the machine has crashed since the removal
-    /// began, the files may be there again.
+    /// The server has confirmed a removal to a client. If the machine has crashed since the removal
+    /// began, the crash may have restored the files.
     fn removed(&mut self, above: &str, files: &[(String, Content)], since: Doubt) {
         let gone = self.crashes == since.0;
         self.others(above, files)

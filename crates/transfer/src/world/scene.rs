@@ -154,8 +154,8 @@ impl Scene {
         sleep(Duration::from_millis(50)).await;
     }
 
-    /// Waits until the server has stored a stream `a` of this size, while its answers are lost. From
-    /// then on nothing reaches it.
+    /// Waits until the server has stored a stream `a` of this size, while its answers are lost.
+    /// From then on nothing reaches it.
     pub async fn stores_unheard(&self, size: u64) {
         let stored = self.scratch.path().join("stored/a");
         slow::set(Duration::from_secs(2));
