@@ -295,9 +295,10 @@ soak: build
 
 ## Lives in simulated worlds, with faults and crashes from seeds (docs/limits.md): of the storage on
 ## a simulated disk (LIVES=storage), of a server with its clients (LIVES=whole), and of a busy server
-## for MINUTES (LIVES=busy). SEEDS is a number of lives or FROM..TO, of which THREADS are lived at
-## once, by default one for each core. RECORD is a file that remembers the lives that ended well,
-## which are not lived again. A failure prints the command that repeats it.
+## for MINUTES, whose clients pause for PAUSE seconds on average between two jobs (LIVES=busy). SEEDS
+## is a number of lives or FROM..TO, of which THREADS are lived at once, by default one for each core.
+## RECORD is a file that remembers the lives that ended well, which are not lived again. A failure
+## prints the command that repeats it.
 SEEDS ?= 5000
 LIVES ?= storage
 # Busy lives last long: they keep memory that was freed, and look for it in one place.
@@ -310,7 +311,7 @@ world: | cargo
 	$(if $(IS_BUSY),GLIBC_TUNABLES=$(WORLD_MALLOC)) \
 	  WORLD_LIVES=$(LIVES) WORLD_SEEDS=$(SEEDS) WORLD_STEPS=$(STEPS) WORLD_FAULTS=$(FAULTS) \
 	  WORLD_CLIENTS=$(CLIENTS) WORLD_FILES=$(FILES) WORLD_MINUTES=$(MINUTES) \
-	  WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) \
+	  WORLD_PAUSE=$(PAUSE) WORLD_THREADS=$(THREADS) WORLD_RECORD=$(abspath $(RECORD)) \
 	  cargo $(if $(filter-out storage,$(LIVES)),$(WORLD_TOKIO)) test --locked \
 	  $(if $(IS_BUSY),--profile world) -p whimbrel-transfer --lib world -- --nocapture
 

@@ -33,8 +33,6 @@ pub(super) type Stamp = (u64, u64, i64, i64);
 
 /// Files of a directory that is sent, at most.
 const FILES: u64 = 12;
-/// A busy client pauses for twice as long at most, before the next job.
-const PAUSE: Duration = Duration::from_secs(30);
 /// A user tries again what failed after this time, or a busy one after at most twenty times that.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -258,8 +256,10 @@ fn date(directory: &Path) -> std::io::Result<()> {
 pub(super) struct Client {
     pub number: usize,
     pub files: u64,
-    /// Whether it pauses between two jobs.
+    /// Whether its work has no end; its files are smaller then.
     pub busy: bool,
+    /// Mean pause between two jobs. No pause is more than twice as long.
+    pub pause: Duration,
     pub folder: PathBuf,
     pub identity: (Token, Fingerprint),
     pub state: Rc<RefCell<State>>,
@@ -284,7 +284,7 @@ impl Client {
                     let mut state = self.state.borrow_mut();
                     state.done[self.number] += 1;
                     state.current[self.number] = None;
-                    let most = if self.busy { 2 * PAUSE } else { Duration::ZERO };
+                    let most = 2 * self.pause;
                     Duration::from_micros(state.random.below(most.as_micros() as u64))
                 }
                 // Its user tries again.

@@ -98,9 +98,10 @@ pub(super) struct Plan {
     pub clients: usize,
     /// What each client does at most: files and directories that it sends or gets.
     pub files: u64,
-    /// A busy server, for so many minutes: its clients pause between two jobs. 0: they do all that
-    /// they have to do at once.
+    /// A busy server, for so many minutes. 0: the clients do all that they have to do, and end.
     pub minutes: u64,
+    /// Mean pause of a busy client between two jobs, seconds.
+    pub pause: u64,
     pub faults: Vec<Fault>,
     pub events: Vec<Event>,
 }
@@ -662,6 +663,7 @@ impl Life {
             number: client,
             files: self.plan.files,
             busy: self.plan.minutes > 0,
+            pause: Duration::from_secs(self.plan.pause),
             folder: self.scratch.subdirectory(&format!("client-{client}")),
             identity: (self.users[client % USERS].token.clone(), self.fingerprint),
             state: Rc::clone(&self.state),

@@ -20,6 +20,8 @@ const FILES: u64 = 4;
 const BUSY_LIVES: u64 = 1;
 const BUSY_CLIENTS: usize = 20;
 const BUSY_MINUTES: u64 = 60;
+/// Mean pause between two jobs of a client, seconds.
+const BUSY_PAUSE: u64 = 30;
 const BUSY_MINUTES_IN_A_TEST: u64 = 5;
 
 fn variable(name: &str) -> Option<String> {
@@ -45,6 +47,10 @@ fn plan(seed: u64, busy: bool) -> Plan {
         clients: number("WORLD_CLIENTS", clients as u64) as usize,
         files: number("WORLD_FILES", files),
         minutes: number("WORLD_MINUTES", minutes),
+        pause: match busy {
+            true => number("WORLD_PAUSE", BUSY_PAUSE),
+            false => 0,
+        },
         faults: Fault::ALL
             .iter()
             .filter(|(_, name)| is_on(name))
@@ -117,7 +123,7 @@ fn command(plan: &Plan) -> String {
     let (seed, clients, files) = (plan.seed, plan.clients, plan.files);
     let (lives, length) = match plan.minutes {
         0 => ("whole", format!("FILES={files}")),
-        minutes => ("busy", format!("MINUTES={minutes}")),
+        minutes => ("busy", format!("MINUTES={minutes} PAUSE={}", plan.pause)),
     };
     format!(
         "make world LIVES={lives} SEEDS={seed}..{} CLIENTS={clients} {length} FAULTS={}",
