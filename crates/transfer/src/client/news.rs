@@ -30,6 +30,11 @@ impl News {
         self.ended.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// So many files that were there are to be looked for again.
+    pub fn not_ended(&self, count: u64) {
+        self.ended.fetch_sub(count, Ordering::Relaxed);
+    }
+
     /// A file was transferred.
     pub fn stored(&self, name: String) {
         self.unchanged(1);

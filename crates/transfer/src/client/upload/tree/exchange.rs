@@ -55,7 +55,7 @@ impl TreeJob {
                 other => return Err(framing::unexpected(other)),
             }
         };
-        self.account_for_attempt();
+        self.begin_attempt();
         if any || self.attempts > 1 {
             self.check(&mut send, &mut control).await?;
         }
@@ -159,9 +159,15 @@ impl TreeJob {
         Ok(())
     }
 
-    /// What was stored over earlier connections counts for the progress.
-    fn account_for_attempt(&mut self) {
+    /// What was stored over earlier connections counts for the progress. What they only found is
+    /// asked for again: the server flushes it at the end of a request, and it was never flushed if a
+    /// killed server stored it, so a crash in between may have taken it.
+    fn begin_attempt(&mut self) {
         self.attempts += 1;
+        let found = self.states.iter_mut().filter(|s| **s == State::Unchanged);
+        let found = found.map(|state| *state = State::Open).count();
+        self.news.not_ended(found as u64);
+        self.unchanged_bytes.store(0, Ordering::Relaxed);
         let stored = self
             .items
             .iter()

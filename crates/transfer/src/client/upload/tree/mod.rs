@@ -235,7 +235,7 @@ impl TreeReport {
 enum State {
     /// The server must be asked, or the item be sent.
     Open,
-    /// The server has it, as it was.
+    /// The server has it, as it was. That counts at the end of the request only.
     Unchanged,
     /// It was sent and is stored.
     Stored,
