@@ -142,9 +142,10 @@ mod tests {
         let missing = Target::Command(vec!["/does/not/exist".to_owned()]);
         let error = Opened::open(&missing).await.expect_err("missing");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        // It is bound, so that nobody else gets the port, and does not listen.
+        let closed = tokio::net::TcpSocket::new_v4().expect("a socket");
+        closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
         let port = closed.local_addr().expect("bound").port();
-        drop(closed);
         let target = Target::Tcp("127.0.0.1".to_owned(), port);
         let error = Opened::open(&target).await.expect_err("closed");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
