@@ -249,10 +249,10 @@ async fn a_child_that_a_program_leaves_behind_does_not_hold_the_pipe() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_permitted_targets_are_reached() {
-    let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = closed.local_addr().expect("bound");
-    drop(closed);
-    let (name, target) = tcp(address);
+    // It is bound, so that nobody else gets the port, and does not listen.
+    let closed = tokio::net::TcpSocket::new_v4().expect("a socket");
+    closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let (name, target) = tcp(closed.local_addr().expect("bound"));
     let service = Service::start(&[(&name, target)]);
     let client = service.client().await;
     for (target, reason, says) in [
