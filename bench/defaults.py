@@ -16,6 +16,7 @@ import pathlib
 import shutil
 import statistics
 
+from content import file_of
 from over_link import FAR, Link, objects
 
 CONTROLLERS = "cubic,newreno,bbr,copa,cubic+cerl-plus,whimbrel"
@@ -79,10 +80,7 @@ def prepare(folder, size):
     (folder / "in").mkdir(parents=True)
     file = folder / "file"
     if not file.exists() or file.stat().st_size != size:
-        with open(file, "wb") as out, open("/dev/urandom", "rb") as random:
-            for _ in range(size // 1_000_000):
-                out.write(random.read(1_000_000))
-            out.write(random.read(size % 1_000_000))
+        file_of(file, size)
 
 
 def show(results, markdown):

@@ -30,8 +30,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from content import SMALL, file_of, fill, tree_of
+
 SSH_PORT, PORT = 2223, 4478
-SMALL = 4096
 NEAR, FAR = "10.78.0.1", "10.78.0.2"
 MOUNTS = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
 GROUPS = next((Path(mount[1]) for mount in MOUNTS if mount[2] == "cgroup2"), Path("/sys/fs/cgroup"))
@@ -41,12 +42,6 @@ GROUP = GROUPS / f"whimbrel-bench-{os.getpid()}"
 def run(*command, **more):
     """Runs a command that must succeed."""
     return subprocess.run(command, check=True, **more)
-
-
-def fill(out, size, content=os.urandom):
-    """Writes so many bytes to a file."""
-    for begin in range(0, size, 1 << 20):
-        out.write(content(min(1 << 20, size - begin)))
 
 
 def touch_memory(size):
@@ -139,13 +134,10 @@ class Bench:
         self.source, self.stored = folder / ("tree" if files else "file"), folder / "in"
         self.is_tree = bool(files)
         self.stored.mkdir()
-        for number in range(files):
-            place = self.source / f"{number // 1000:03}"
-            place.mkdir(parents=True, exist_ok=True)
-            (place / f"{number:06}").write_bytes(os.urandom(SMALL))
-        if not files:
-            with open(self.source, "wb") as out:
-                fill(out, size)
+        if files:
+            tree_of(self.source, files)
+        else:
+            file_of(self.source, size)
         for key in ("host_key", "user_key"):
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
         shutil.copy(folder / "user_key.pub", folder / "authorized_keys")

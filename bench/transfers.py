@@ -24,10 +24,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from content import file_of, tree_of
 from over_link import FAR, Link
 
 PORT = 2222
-SMALL = 4096
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,9 @@ class Ends:
         if place.exists():
             return name
         if row.files:
-            for number in range(amount):
-                below = place / f"{number // 1000:02}"
-                below.mkdir(parents=True, exist_ok=True)
-                (below / f"{number:06}").write_bytes(os.urandom(SMALL))
+            tree_of(place, amount)
         else:
-            with open(place, "wb") as out:
-                for start in range(0, amount, MB):
-                    out.write(os.urandom(min(MB, amount - start)))
+            file_of(place, amount)
         return name
 
     def same(self, name):
