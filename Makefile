@@ -295,10 +295,10 @@ soak: build
 
 ## Lives in simulated worlds, with faults and crashes from seeds (docs/limits.md): of the storage on
 ## a simulated disk (LIVES=storage), of a server with its clients (LIVES=whole), and of a busy server
-## for MINUTES, whose clients pause for PAUSE seconds on average between two jobs (LIVES=busy). SEEDS
-## is a number of lives or FROM..TO, of which THREADS are lived at once, by default one for each core.
-## RECORD is a file that remembers the lives that ended well, which are not lived again. A failure
-## prints the command that repeats it.
+## for MINUTES, whose clients pause for PAUSE seconds on average between two jobs (LIVES=busy).
+## SEEDS is a number of lives or FROM..TO, of which THREADS are lived at once, by default one for
+## each core. RECORD is a file that remembers the lives that ended well, which are not lived again.
+## A failure prints the command that repeats it.
 SEEDS ?= 5000
 LIVES ?= storage
 # Busy lives last long: they keep memory that was freed, and look for it in one place.

@@ -30,7 +30,7 @@ impl News {
         self.ended.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So many files that were there are to be looked for again.
+    /// So many files that were there must be looked for again.
     pub fn not_ended(&self, count: u64) {
         self.ended.fetch_sub(count, Ordering::Relaxed);
     }

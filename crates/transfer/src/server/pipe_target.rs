@@ -142,7 +142,7 @@ mod tests {
         let missing = Target::Command(vec!["/does/not/exist".to_owned()]);
         let error = Opened::open(&missing).await.expect_err("missing");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        // It is bound, so that nobody else gets the port, and does not listen.
+        // A socket that does not listen refuses connections, and no other test gets its port.
         let closed = tokio::net::TcpSocket::new_v4().expect("a socket");
         closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
         let port = closed.local_addr().expect("bound").port();

@@ -68,8 +68,8 @@ impl Content {
 pub(super) struct Expected {
     pub sure: Option<Content>,
     pub later: BTreeSet<Content>,
-    /// A client was told that the file is removed, and the machine has not crashed since: a crash
-    /// may restore the file.
+    /// The server has confirmed to a client that it removed the file, and its machine has not
+    /// crashed since. A crash may restore the file.
     pub gone: bool,
     /// What was there when it was last looked at.
     pub seen: Option<(Stamp, blake3::Hash)>,

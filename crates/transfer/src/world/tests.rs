@@ -20,9 +20,9 @@ const FILES: u64 = 4;
 const BUSY_LIVES: u64 = 1;
 const BUSY_CLIENTS: usize = 20;
 const BUSY_MINUTES: u64 = 60;
-/// Mean pause between two jobs of a client, seconds.
-const BUSY_PAUSE: u64 = 30;
 const BUSY_MINUTES_IN_A_TEST: u64 = 5;
+/// Mean pause of a busy client between two jobs, seconds.
+const BUSY_PAUSE: u64 = 30;
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

@@ -249,7 +249,7 @@ async fn a_child_that_a_program_leaves_behind_does_not_hold_the_pipe() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_permitted_targets_are_reached() {
-    // It is bound, so that nobody else gets the port, and does not listen.
+    // A socket that does not listen refuses connections, and no other test gets its port.
     let closed = tokio::net::TcpSocket::new_v4().expect("a socket");
     closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let (name, target) = tcp(closed.local_addr().expect("bound"));

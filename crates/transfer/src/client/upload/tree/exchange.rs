@@ -159,9 +159,9 @@ impl TreeJob {
         Ok(())
     }
 
-    /// What was stored over earlier connections counts for the progress. What they only found is
-    /// asked for again: the server flushes it at the end of a request, and it was never flushed if a
-    /// killed server stored it, so a crash in between may have taken it.
+    /// Files stored over earlier connections count for the progress. Files that they found on the
+    /// server are asked for again: the server flushes them at the end of a request, and until then
+    /// a crash of its machine may remove them.
     fn begin_attempt(&mut self) {
         self.attempts += 1;
         let found = self.states.iter_mut().filter(|s| **s == State::Unchanged);

@@ -235,7 +235,7 @@ impl TreeReport {
 enum State {
     /// The server must be asked, or the item be sent.
     Open,
-    /// The server has it, as it was. That counts at the end of the request only.
+    /// The server has it, but may lose it until the request ends.
     Unchanged,
     /// It was sent and is stored.
     Stored,
