@@ -8,15 +8,20 @@ use whimbrel_units::Rate;
 
 /// Data is released in slices of this time.
 const SLICE: Duration = Duration::from_millis(10);
+/// Time that a pause or a late timer may leave for later, so that late timers do not lower the rate.
+const CREDIT: Duration = Duration::from_millis(50);
 /// Limits of a slice, bytes.
 const SMALLEST: u64 = 1200;
 const LARGEST: u64 = 256 << 10;
 
 /// Lets data pass at a constant rate. Several tasks share it.
+///
+/// Data passes once its time is over, not when it begins: from the first call on, no more passes
+/// than the rate times the time.
 #[derive(Debug)]
 pub(crate) struct Pace {
     bytes_per_second: f64,
-    /// When the next data may pass.
+    /// When the time of all data that was asked for is over.
     next: Mutex<Option<Instant>>,
 }
 
@@ -40,14 +45,14 @@ impl Pace {
         sleep_until(self.reserve(bytes, Instant::now())).await;
     }
 
-    /// When so many bytes may pass. What was not used before is lost, except for one slice, so that
-    /// late timers do not lower the rate.
+    /// When so many bytes may pass. Time that was not used before is lost, except for [`CREDIT`].
     fn reserve(&self, bytes: usize, now: Instant) -> Instant {
         let mut next = lock(&self.next);
-        let earliest = now.checked_sub(5 * SLICE).unwrap_or(now);
-        let start = next.unwrap_or(now).max(earliest);
-        *next = Some(start + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second));
-        start
+        let earliest = now.checked_sub(CREDIT).unwrap_or(now);
+        let start = next.map_or(now, |next| next.max(earliest));
+        let end = start + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
+        *next = Some(end);
+        end
     }
 }
 
@@ -69,6 +74,19 @@ mod tests {
                 (rate / mbits as f64 - 1.0).abs() < 0.02,
                 "{rate} of {mbits} Mbit/s"
             );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_passes_than_the_rate_permits_however_late_the_timers_are() {
+        let pace = Pace::new(Rate::from_bits_per_sec(40_000_000));
+        let (start, mut passed) = (Instant::now(), 0);
+        for late in [0, 0, 35, 7, 0, 90, 0, 1, 49].into_iter().cycle().take(300) {
+            pace.pass(pace.slice()).await;
+            passed += pace.slice();
+            let permitted = start.elapsed().as_secs_f64() * 40e6 / 8.0;
+            assert!(passed as f64 <= permitted + 1.0, "{passed} of {permitted}");
+            tokio::time::sleep(Duration::from_millis(late)).await;
         }
     }
 
