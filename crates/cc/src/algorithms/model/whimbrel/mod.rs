@@ -790,7 +790,9 @@ impl Whimbrel {
         if confidence < least || old || excursion || self.stalled {
             return false;
         }
-        if matches!(self.mode, Mode::Compete(_)) && !self.losses.exceeds() {
+        // Where losses are the sign of others, none of them is the channel's.
+        let otherwise = matches!(&self.mode, Mode::Compete(it) if it.sign() != Sign::Losses);
+        if otherwise && !self.losses.exceeds() {
             return false;
         }
         self.answered = loss.next_order;

@@ -28,6 +28,13 @@ use whimbrel_units::Duration;
 /// flows of this algorithm of 1 Mbit/s each, or more, are never taken for others.
 const OWN_MAX: f64 = 0.003;
 
+/// The longest queue that may hide others, in own queues. A buffer that is a little longer than the
+/// queue of own flows shows others only in its last part, and loss-based flows empty it again
+/// before the round trips have passed that prove them (`elasticity.rs`). 1 and 1.25 cost a flow
+/// beside CUBIC, NewReno and BBRv3 in such a buffer a sixth of its score; twice as much costs 0.002
+/// on drawn paths (docs/whimbrel-tried.md).
+const SHOWN: f64 = 1.5;
+
 /// Round trips after which a huge queue is worth a drain at once: each takes long.
 const HUGE_ROUNDS: u32 = 3;
 
@@ -86,7 +93,7 @@ impl Whimbrel {
 
     /// Whether the buffer may be too short to show others by its queue.
     pub(super) fn has_short_buffer(&self) -> bool {
-        self.delays.longest() < self.own_queue()
+        self.delays.longest() < SHOWN * self.own_queue()
     }
 
     /// Whether a queue is far longer than flows of this algorithm make it, and longer than what a

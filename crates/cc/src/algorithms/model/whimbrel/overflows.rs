@@ -10,7 +10,8 @@
 //! long queue more often. So this compares both fractions over five to ten seconds, and if at least
 //! [`LEAST`] losses came at a long queue, [`DEVIATIONS`] more than by chance, losses govern the
 //! path: this flow competes, answers each loss as CUBIC does, and stays so for as long as there are
-//! such losses.
+//! such losses. None of them passes for the channel's then: what drains lost before was lost beside
+//! others.
 //!
 //! Departures from a plain test of proportions: one observation of each fraction is added, so that
 //! a queue that was always or never long is no division by zero.
