@@ -334,8 +334,9 @@ impl Storage {
         if hash_file(&file, size, cancel)? != hash {
             return Ok(false);
         }
-        system::fsync(&file).map_err(self.failed(path, "flush to disk"))?;
-        self.flush_names(path)?;
+        let flushed = system::fsync(&file).map_err(self.failed(path, "flush to disk"));
+        let flushed = flushed.and_then(|()| self.flush_names(path));
+        flushed.map_err(partial::of_a_named)?;
         Ok(true)
     }
 

@@ -211,6 +211,29 @@ fn a_file_whose_answer_was_lost_may_be_stored_though_the_next_attempt_is_refused
     });
 }
 
+/// The server finds the file, and cannot flush it. Busy lives (seeds 4203 and 4473 with pauses of
+/// 300 s) found this: the client reported `not stored`.
+#[test]
+fn a_file_whose_answer_was_lost_may_be_stored_though_the_disk_is_full_now() {
+    Scene::play(None, async |scene: Scene| {
+        let outage = async {
+            scene.stores_unheard(3_000_000).await;
+            let disk = Disk::new(Order::Journal, &scene.scratch.path().join("stored"));
+            calls::replace(Some(World::new(disk, Random::new(0))));
+            calls::with(|world| world.full = true);
+            network::set_dark(SERVER, false);
+        };
+        let sending = transfer(scene.stream(3_000_000), |_| (), pending());
+        let (report, ()) = tokio::join!(sending, outage);
+        calls::replace(None);
+        let Err(Error::Refused(refusal)) = &report.result else {
+            panic!("{:?}", report.result)
+        };
+        assert_eq!(refusal.reason, Reason::Internal, "{refusal}");
+        assert_eq!(report.outcome, Outcome::Unknown);
+    });
+}
+
 #[test]
 fn a_removal_whose_answer_was_lost_is_no_failure() {
     let removes = |user: &mut User| user.rights.remove = true;

@@ -327,7 +327,9 @@ impl Job {
             .store(source.size().unwrap_or(0), Ordering::Relaxed);
         let connection = &session.connection;
         let (mut send, mut receive) = connection.open_bi().await.map_err(close::lost)?;
-        // The end was announced over this connection, and not only over an earlier one.
+        // The end was announced over an earlier connection, and what became of that is unknown; it
+        // was announced over this one.
+        let before = AtomicBool::new(self.announced.load(Ordering::Relaxed));
         let here = AtomicBool::new(false);
         let sending = Sending {
             connection,
@@ -339,20 +341,31 @@ impl Job {
             on_queued: &|position| session.queued.store(position, Ordering::Relaxed),
             on_announced: &|announced| {
                 here.store(announced, Ordering::Relaxed);
+                before.fetch_and(announced, Ordering::Relaxed);
                 self.announced.store(announced, Ordering::Relaxed);
             },
         };
         let sent = sending.run(put, &mut send, &mut receive).await;
-        // A server whose disk fails may have given the file its name before. One that refuses the
-        // next attempt, as for a right that has ended, says nothing of the one whose answer was
-        // lost.
         if let Err(Error::Refused(refusal)) = &sent
-            && refusal.reason != Reason::Internal
             && here.load(Ordering::Relaxed)
+            && says_not_stored(refusal.reason, before.load(Ordering::Relaxed))
         {
             self.announced.store(false, Ordering::Relaxed);
         }
         sent
+    }
+}
+
+/// Whether a file is surely not stored when an attempt that has announced its end is refused for
+/// this reason. `before`: an earlier attempt has announced it, too, and its answer was lost.
+fn says_not_stored(reason: Reason, before: bool) -> bool {
+    match reason {
+        // A server whose disk fails may have given the file its name before.
+        Reason::Internal => false,
+        // It has found another file there.
+        Reason::Exists => true,
+        // It says nothing of the attempt before.
+        _ => !before,
     }
 }
 
@@ -422,5 +435,24 @@ fn summarize(
             .map(|_| samples().map(TracePoint::from).collect()),
         intervals: used.intervals,
         transport,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_nothing_of_an_attempt_whose_answer_was_lost() {
+        for (reason, first, later) in [
+            (Reason::DiskFull, true, false),
+            (Reason::Rights, true, false),
+            (Reason::Stalled, true, false),
+            (Reason::Internal, false, false),
+            (Reason::Exists, true, true),
+        ] {
+            let says = [false, true].map(|before| says_not_stored(reason, before));
+            assert_eq!(says, [first, later], "{reason:?}");
+        }
     }
 }
