@@ -89,9 +89,9 @@ fn whimbrel_competes_again_at_the_first_loss_in_a_short_buffer() {
     assert!((0.5..1.7).contains(&mean), "{mean} of a fair share");
 }
 
-/// What startup and the first drains lost beside two CUBIC flows passed for the channel's, and a flow
-/// that competed because losses come with the queue did not answer as many as that: it had 34 of
-/// 36.7 Mbit/s, and they had timeouts.
+/// What startup and the first drains lost beside two CUBIC flows passed for the channel's, and a
+/// flow that competed because losses come with the queue did not answer as many as that: it had 34
+/// of 36.7 Mbit/s, and they had timeouts.
 #[test]
 fn whimbrel_answers_each_loss_where_losses_are_the_sign_of_others() {
     let path = "[link.L]\nrate = \"36.7 Mbit/s\"\ndelay = \"8.75 ms\"\nqueue = \"0.12 bdp\"\n\

@@ -791,8 +791,8 @@ impl Whimbrel {
             return false;
         }
         // Where losses are the sign of others, none of them is the channel's.
-        let otherwise = matches!(&self.mode, Mode::Compete(it) if it.sign() != Sign::Losses);
-        if otherwise && !self.losses.exceeds() {
+        let by_other_sign = matches!(&self.mode, Mode::Compete(it) if it.sign() != Sign::Losses);
+        if by_other_sign && !self.losses.exceeds() {
             return false;
         }
         self.answered = loss.next_order;
