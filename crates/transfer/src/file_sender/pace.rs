@@ -8,7 +8,8 @@ use whimbrel_units::Rate;
 
 /// Data is released in slices of this time.
 const SLICE: Duration = Duration::from_millis(10);
-/// Time that a pause or a late timer may leave for later, so that late timers do not lower the rate.
+/// Time that a pause or a late timer may leave for later, so that late timers do not lower the
+/// rate.
 const CREDIT: Duration = Duration::from_millis(50);
 /// Limits of a slice, bytes.
 const SMALLEST: u64 = 1200;
