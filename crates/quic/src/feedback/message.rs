@@ -34,6 +34,9 @@ pub(crate) const MAX_REPORTS: usize = 4;
 /// Minimum size of a packet on the wire that an opening may announce, bytes.
 const MIN_PACKET: u16 = 576;
 const MILLION: f64 = 1e6;
+/// The largest adapter, packets. Its millionths are far below 2^52, up to which they are exact as
+/// floating point numbers, so that what was read is written as the same.
+const MOST_ADAPTED: f64 = 1e9;
 
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,7 +115,7 @@ pub(crate) struct Share {
     pub delivered: u64,
     /// Weighted fairness (WF), 0 to 1.
     pub fairness: f64,
-    /// Packets per burst by which it should change (Delta).
+    /// Packets per burst by which it should change (Delta), at most a billion either way.
     pub adapter: f64,
 }
 
@@ -304,7 +307,7 @@ fn get_reports(from: &mut &[u8]) -> Option<Message> {
             allocated: from.try_get_u64().ok()?,
             delivered: from.try_get_u64().ok()?,
             fairness: (f64::from(from.try_get_u32().ok()?) / MILLION).min(1.0),
-            adapter: from.try_get_i64().ok()? as f64 / MILLION,
+            adapter: (from.try_get_i64().ok()? as f64 / MILLION).clamp(-MOST_ADAPTED, MOST_ADAPTED),
         }),
         _ => return None,
     };
