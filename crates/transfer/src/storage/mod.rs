@@ -334,9 +334,8 @@ impl Storage {
         if hash_file(&file, size, cancel)? != hash {
             return Ok(false);
         }
-        let flushed = system::fsync(&file).map_err(self.failed(path, "flush to disk"));
-        let flushed = flushed.and_then(|()| self.flush_names(path));
-        flushed.map_err(partial::of_a_named)?;
+        system::fsync(&file).map_err(self.failed_named(path, "flush to disk"))?;
+        self.flush_names(path)?;
         Ok(true)
     }
 
@@ -349,6 +348,13 @@ impl Storage {
     fn failed(&self, path: &RemotePath, what: &'static str) -> impl FnOnce(Errno) -> Error {
         let path = self.shown(path);
         move |e| Error::file(path, what)(e.into())
+    }
+
+    /// The same for a file that has its name. The client must not be told that it is not stored, so
+    /// a full disk is not given as the reason.
+    fn failed_named(&self, path: &RemotePath, what: &'static str) -> impl FnOnce(Errno) -> Error {
+        let path = self.shown(path);
+        move |e| Error::file(path, what)(std::io::Error::other(std::io::Error::from(e)))
     }
 }
 

@@ -257,7 +257,7 @@ impl Partial {
             Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY => storage.exists_error(path),
             e => storage.failed(path, "rename the file to this")(e),
         })?;
-        storage.flush_names(path).map_err(of_a_named)
+        storage.flush_names(path)
     }
 
     fn rename(&self, parent: &File, path: &RemotePath) -> Result<(), Errno> {
@@ -279,15 +279,6 @@ impl Partial {
     pub fn remove(&self) {
         // If this fails, the file goes when it is old.
         unlinkat(&*self.storage.root, &*self.name, AtFlags::empty()).ok();
-    }
-}
-
-/// An error of a file that has its name. Whatever the cause is, as a full disk, nobody must be told
-/// that the file is not stored.
-pub(super) fn of_a_named(error: Error) -> Error {
-    match error {
-        Error::File { path, what, cause } => Error::file(path, what)(std::io::Error::other(cause)),
-        error => error,
     }
 }
 

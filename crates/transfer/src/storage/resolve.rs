@@ -129,7 +129,7 @@ impl Storage {
     /// Flushes the name of a file, and those of the directories above it, to disk: they may be new,
     /// and whoever made them may have been killed before it flushed them.
     pub(super) fn flush_names(&self, path: &RemotePath) -> Result<(), Error> {
-        let failed = || self.failed(path, "flush the directory of");
+        let failed = || self.failed_named(path, "flush the directory of");
         let mut directory = Arc::clone(&self.root);
         let mut above = path.components();
         above.next_back();
