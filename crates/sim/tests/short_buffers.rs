@@ -25,6 +25,14 @@ fn shares(flows: &[FlowOutcome]) -> Vec<f64> {
     rates.iter().map(|rate| rate / mean).collect()
 }
 
+/// Asserts that the flow under test has 0.5 to 2.2 of a fair share of this path, with four seeds.
+fn has_about_its_share(path: &str) {
+    for seed in 1..=4 {
+        let shares = shares(&flows(path, seed));
+        assert!((0.5..2.2).contains(&shares[0]), "{shares:?}, seed {seed}");
+    }
+}
+
 /// Startup lost half of its packets at a queue of 2 ms, took that for the channel's, and from then
 /// on ignored it: on each of these paths a third or more of all packets was lost with seed 1, and
 /// the neighbours had nothing.
@@ -71,10 +79,7 @@ fn whimbrel_yields_where_only_drains_show_whose_the_losses_are() {
                 [[flow]]\nroute = [\"L\"]\ncontroller = \"whimbrel\"\nstart = \"0 s .. 2 s\"\n\
                 [[flow]]\nroute = [\"L\"]\ncontroller = \"newreno\"\ncount = 3\n\
                 start = \"0 s .. 2 s\"\n";
-    for seed in 1..=4 {
-        let shares = shares(&flows(path, seed));
-        assert!((0.5..2.2).contains(&shares[0]), "{shares:?}, seed {seed}");
-    }
+    has_about_its_share(path);
 }
 
 /// Competition ends after some seconds without a loss, and a flow that then had to count losses
@@ -98,8 +103,5 @@ fn whimbrel_answers_each_loss_where_losses_are_the_sign_of_others() {
                 [[flow]]\nroute = [\"L\"]\ncontroller = \"whimbrel\"\nstart = \"0 s .. 2 s\"\n\
                 [[flow]]\nroute = [\"L\"]\ncontroller = \"cubic\"\ncount = 2\n\
                 start = \"0 s .. 2 s\"\n";
-    for seed in 1..=4 {
-        let shares = shares(&flows(path, seed));
-        assert!((0.5..2.2).contains(&shares[0]), "{shares:?}, seed {seed}");
-    }
+    has_about_its_share(path);
 }
