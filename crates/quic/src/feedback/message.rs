@@ -34,8 +34,8 @@ pub(crate) const MAX_REPORTS: usize = 4;
 /// Minimum size of a packet on the wire that an opening may announce, bytes.
 const MIN_PACKET: u16 = 576;
 const MILLION: f64 = 1e6;
-/// The largest adapter, packets. Its millionths are far below 2^52, up to which they are exact as
-/// floating point numbers, so that what was read is written as the same.
+/// The largest adapter, packets. Its millionths are below 2^52, where floating point numbers are
+/// exact enough that what was read is written as the same.
 const MOST_ADAPTED: f64 = 1e9;
 
 /// A message.

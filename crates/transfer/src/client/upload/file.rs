@@ -327,8 +327,8 @@ impl Job {
             .store(source.size().unwrap_or(0), Ordering::Relaxed);
         let connection = &session.connection;
         let (mut send, mut receive) = connection.open_bi().await.map_err(close::lost)?;
-        // The end was announced over an earlier connection, and what became of that is unknown; it
-        // was announced over this one.
+        // Whether the end was announced over an earlier connection and the answer lost, and whether
+        // it was announced over this one.
         let before = AtomicBool::new(self.announced.load(Ordering::Relaxed));
         let here = AtomicBool::new(false);
         let sending = Sending {
